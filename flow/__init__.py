@@ -1,0 +1,1 @@
+"""fpgaflow: from a quantized neural network and a latency budget to verified FPGA hardware."""

@@ -1,0 +1,1 @@
+"""What a GPU or CPU would need for the same work."""

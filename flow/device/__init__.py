@@ -1,0 +1,1 @@
+"""Facts about parts and links, with their sources."""

@@ -1,0 +1,1 @@
+"""How nodes become hardware."""

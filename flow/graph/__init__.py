@@ -1,0 +1,1 @@
+"""The network on fixed-point tensors: what is computed."""

@@ -1,0 +1,18 @@
+"""All node kinds, one file each."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from flow.graph.nodes.affine import Affine
+from flow.graph.nodes.dense import Dense
+from flow.graph.nodes.input import Input
+from flow.graph.nodes.quantize import Quantize
+from flow.graph.nodes.relu import Relu
+from flow.graph.nodes.reshape import Reshape
+
+AnyNode = Annotated[Input | Dense | Quantize | Relu | Affine | Reshape, Field(discriminator="kind")]
+
+__all__ = ["Affine", "AnyNode", "Dense", "Input", "Quantize", "Relu", "Reshape"]

@@ -1,0 +1,15 @@
+"""The network's input port."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from flow.graph.node import Node
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Input(Node):
+    """Stand for a tensor that arrives from outside; its type quantizes the user's floats."""
+
+    kind: Literal["input"] = "input"

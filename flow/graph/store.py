@@ -1,0 +1,48 @@
+"""`model.json`: the graph as a file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from flow.errors import UserError
+from flow.graph.graph import Graph
+from flow.graph.verify import verify
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stored:
+    format: int
+    graph: Graph
+
+
+_ADAPTER = TypeAdapter(_Stored)
+
+
+def to_json(graph: Graph) -> bytes:
+    """Return the graph's file contents: the same graph, the same bytes."""
+    return _ADAPTER.dump_json(_Stored(FORMAT, graph)) + b"\n"
+
+
+def from_json(data: bytes, origin: str) -> Graph:
+    """Read a graph; raise UserError, naming `origin`, when it is not one."""
+    try:
+        stored = _ADAPTER.validate_json(data)
+        if stored.format != FORMAT:
+            raise UserError(f"{origin}: format {stored.format} is not {FORMAT}; convert the model again")
+        verify(stored.graph)
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UserError(f"{origin} is not a model.json: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    except ValueError as error:
+        raise UserError(f"{origin}: {error}") from None
+    return stored.graph
+
+
+def load_graph(path: Path) -> Graph:
+    """Read a saved `model.json`."""
+    return from_json(path.read_bytes(), str(path))

@@ -1,0 +1,1 @@
+"""Schedules, the timeline and the budget."""

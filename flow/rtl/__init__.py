@@ -1,0 +1,1 @@
+"""Module objects, their text, and the signature."""

@@ -1,0 +1,1 @@
+"""The hardware under cocotb and Verilator."""

@@ -1,0 +1,1 @@
+"""Open synthesis, place and route."""
