@@ -1,0 +1,47 @@
+"""What every engine offers, and the choices that a plan makes among them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Unrolled:
+    """Choose one cone for a run of nodes: weights are wiring, II = 1.
+
+    nodes: names of the run in order; its last node's output is the edge that leaves the cone.
+    depth: registers between the arrival of the input tensor and the output tensor, in cycles (0: combinational).
+    """
+
+    nodes: tuple[str, ...]
+    depth: int
+    engine: Literal["unrolled"] = "unrolled"
+
+    @property
+    def output(self) -> str:
+        """Return the node whose output leaves the cone."""
+        return self.nodes[-1]
+
+
+Choice = Unrolled
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Count what a piece of hardware takes; carry cells count as LUTs."""
+
+    lut: int = 0
+    ff: int = 0
+    dsp: int = 0
+    bram: int = 0
+    uram: int = 0
+
+    def __add__(self, other: Resources) -> Resources:
+        return Resources(
+            self.lut + other.lut,
+            self.ff + other.ff,
+            self.dsp + other.dsp,
+            self.bram + other.bram,
+            self.uram + other.uram,
+        )

@@ -1,0 +1,115 @@
+"""`signature.json`: everything that a user, a bench or a tool must know of the generated hardware."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from flow.errors import UserError
+from flow.fixed import FixedType
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPort:
+    """Describe a tensor on a packed port or signal.
+
+    Element k (row-major over `shape`) is bits [offset + k·width, offset + (k+1)·width) with width = type.width,
+    two's complement where the type is signed.
+    """
+
+    name: str
+    label: str
+    shape: tuple[int, ...]
+    type: FixedType
+    offset: int
+
+    @property
+    def size(self) -> int:
+        """Return the number of elements."""
+        n = 1
+        for extent in self.shape:
+            n *= extent
+        return n
+
+    @property
+    def bits(self) -> int:
+        """Return the bits that the tensor takes."""
+        return self.size * self.type.width
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Describe an edge between engines as it can be watched at the top level.
+
+    node: whose output it carries. data, valid: signals of the top module. cycles: when its beats are valid, counted
+    from the first input beat of an inference.
+    """
+
+    node: str
+    data: str
+    valid: str
+    tensor: TensorPort
+    cycles: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HashedFile:
+    """Name a file of the design, relative to the run's folder, with its SHA-256."""
+
+    path: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """Describe the top module.
+
+    Ports: clk_i; rst_i (synchronous, active high, resets valid bits only); valid_i, data_i: an inference's input;
+    valid_o, data_o: its result; overrun_o: rises when an inference starts before the interval has passed.
+    latency_cycles: from the edge that captures the first input beat to the edge at which a register could capture
+    the last output beat. interval_cycles: the II.
+    """
+
+    format: int
+    model: str
+    top: str
+    latency_cycles: int
+    interval_cycles: int
+    inputs: tuple[TensorPort, ...]
+    outputs: tuple[TensorPort, ...]
+    edges: tuple[Edge, ...]
+    files: tuple[HashedFile, ...]
+
+    @property
+    def input_bits(self) -> int:
+        """Return the width of data_i."""
+        return sum(port.bits for port in self.inputs)
+
+    @property
+    def output_bits(self) -> int:
+        """Return the width of data_o."""
+        return sum(port.bits for port in self.outputs)
+
+
+_ADAPTER = TypeAdapter(Signature)
+
+
+def signature_to_json(signature: Signature) -> bytes:
+    """Return the file's contents."""
+    return _ADAPTER.dump_json(signature, indent=1) + b"\n"
+
+
+def load_signature(path: Path) -> Signature:
+    """Read a signature; raise UserError when the file is not one."""
+    try:
+        signature = _ADAPTER.validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UserError(f"{path} is not a signature: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    if signature.format != FORMAT:
+        raise UserError(f"{path}: format {signature.format} is not {FORMAT}; build the design again")
+    return signature
