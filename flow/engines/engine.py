@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from flow.latency.schedule import Schedule
+
 
 @dataclass(frozen=True, slots=True)
 class Unrolled:
@@ -22,6 +24,15 @@ class Unrolled:
     def output(self) -> str:
         """Return the node whose output leaves the cone."""
         return self.nodes[-1]
+
+    @property
+    def interval(self) -> int:
+        """Return the II in cycles."""
+        return 1
+
+    def schedule(self, arrivals: tuple[Schedule, ...]) -> Schedule:
+        """Return the departure: whole tensors, as one beat, `depth` cycles after the latest arrival."""
+        return Schedule((max(s.last for s in arrivals) + self.depth,))
 
 
 Choice = Unrolled

@@ -1,0 +1,40 @@
+"""When the beats of an edge are valid, in cycles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """List the cycle of every beat of one inference on one edge, counted from the capture of its first input beat.
+
+    Cycles ascend strictly: an edge carries one beat at a time.
+    """
+
+    cycles: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not self.cycles:
+            raise ValueError("a schedule has at least one beat")
+        if any(b <= a for a, b in zip(self.cycles, self.cycles[1:], strict=False)):
+            raise ValueError(f"beats must come one after another, not at {self.cycles}")
+
+    @property
+    def first(self) -> int:
+        """Return the cycle of the first beat."""
+        return self.cycles[0]
+
+    @property
+    def last(self) -> int:
+        """Return the cycle of the last beat."""
+        return self.cycles[-1]
+
+    def delayed(self, cycles: int) -> Schedule:
+        """Return the same beats some cycles later."""
+        return Schedule(tuple(c + cycles for c in self.cycles))
+
+
+def latest(schedules: tuple[Schedule, ...]) -> int:
+    """Return which of several schedules ends last; of equals the first."""
+    return max(range(len(schedules)), key=lambda k: (schedules[k].last, -k))

@@ -1,0 +1,129 @@
+"""All schedules of a plan, and the chain of nodes that sets its latency."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter
+
+from flow.latency.schedule import Schedule, latest
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """Stand for one engine in the timeline.
+
+    output: the node whose tensor leaves the engine. inputs: the edges it waits for. schedule: arrivals of those
+    edges to the departure of its own, the engine's max-plus function. interval: cycles before it can begin anew.
+    """
+
+    output: str
+    engine: str
+    inputs: tuple[str, ...]
+    schedule: Callable[[tuple[Schedule, ...]], Schedule]
+    interval: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Give an edge's schedule, and which input made its engine wait (None for the network's inputs)."""
+
+    node: str
+    engine: str
+    schedule: Schedule
+    waited_for: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """Name one engine of the critical path and the cycles it adds to it."""
+
+    node: str
+    engine: str
+    cycles: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Hold every edge's schedule.
+
+    outputs: the network's output edges, all leaving in `departure`. interval: the II in cycles. critical_path: from
+    the input to the last output; its cycles add up to `latency`.
+    """
+
+    format: int
+    edges: tuple[Edge, ...]
+    outputs: tuple[str, ...]
+    departure: Schedule
+    interval: int
+    critical_path: tuple[Hop, ...]
+
+    @property
+    def latency(self) -> int:
+        """Return the cycles from the first input beat to the last output beat."""
+        return self.departure.last
+
+    @property
+    def latency_to_first(self) -> int:
+        """Return the cycles from the first input beat to the first output beat."""
+        return self.departure.first
+
+    def latency_from_last(self, inputs: tuple[str, ...]) -> int:
+        """Return the cycles from the last input beat to the last output beat."""
+        return self.departure.last - max(self.edge(name).schedule.last for name in inputs)
+
+    def edge(self, node: str) -> Edge:
+        """Return the edge of that node; raise KeyError when there is none."""
+        for edge in self.edges:
+            if edge.node == node:
+                return edge
+        raise KeyError(node)
+
+
+def build_timeline(inputs: dict[str, Schedule], elements: tuple[Element, ...], outputs: tuple[str, ...]) -> Timeline:
+    """Compute all schedules in topological order and read the critical path back.
+
+    inputs: arrival of the network's input edges. elements: engines in topological order. outputs: output edges;
+    earlier ones are delayed to leave together with the latest.
+    """
+    edges = {name: Edge(name, "input", schedule, None) for name, schedule in inputs.items()}
+    for element in elements:
+        arrivals = tuple(edges[name].schedule for name in element.inputs)
+        departure = element.schedule(arrivals)
+        edges[element.output] = Edge(element.output, element.engine, departure, element.inputs[latest(arrivals)])
+    departures = tuple(edges[name].schedule for name in outputs)
+    last = latest(departures)
+    interval = max([element.interval for element in elements], default=1)
+    path = _critical_path(edges, outputs[last])
+    return Timeline(FORMAT, tuple(edges.values()), outputs, departures[last], interval, path)
+
+
+def _critical_path(edges: dict[str, Edge], end: str) -> tuple[Hop, ...]:
+    hops: list[Hop] = []
+    edge = edges[end]
+    while edge.waited_for is not None:
+        before = edges[edge.waited_for]
+        cycles = edge.schedule.last - before.schedule.last
+        beats = f", {len(edge.schedule.cycles)} beats" if len(edge.schedule.cycles) > 1 else ""
+        hops.append(Hop(edge.node, edge.engine, cycles, f"waits for {before.node}{beats}"))
+        edge = before
+    if edge.schedule.last:
+        hops.append(Hop(edge.node, edge.engine, edge.schedule.last, "arrival of the input"))
+    return tuple(reversed(hops))
+
+
+_ADAPTER = TypeAdapter(Timeline)
+
+
+def timeline_to_json(timeline: Timeline) -> bytes:
+    """Return the contents of `timeline.json`."""
+    return _ADAPTER.dump_json(timeline, indent=1) + b"\n"
+
+
+def timeline_from_json(data: bytes) -> Timeline:
+    """Read `timeline.json`; raises pydantic.ValidationError."""
+    return _ADAPTER.validate_json(data)

@@ -1,0 +1,92 @@
+"""The plan: one choice per run of nodes, a clock and a part, with what it is expected to cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from flow.engines.engine import Choice, Resources
+from flow.errors import UserError
+from flow.graph.graph import Graph
+from flow.latency.budget import Clock, Verdict
+from flow.latency.schedule import Schedule
+from flow.latency.timeline import Element, Timeline, build_timeline
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """Hold one choice with its predicted cost: resources, and its combinational delay in ns."""
+
+    choice: Choice
+    resources: Resources
+    delay_ns: float
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Hold all choices for a graph.
+
+    fixed_ns: the link's overhead (min, typical, max). verdict: predicted, for budget and rate. best_ns: the least
+    total latency that the planner found at any pipeline depth. limiter: the run that takes most of the delay.
+    advice: what would have to change when the verdict is not `met`. revisions: what the build had to change and why.
+    """
+
+    format: int
+    model: str
+    part: str
+    link: str
+    boundary: str
+    budget_ns: float | None
+    rate_hz: float | None
+    clock: Clock
+    fixed_ns: tuple[float, float, float]
+    runs: tuple[Planned, ...]
+    verdict: Verdict
+    best_ns: float
+    limiter: str
+    advice: str
+    revisions: tuple[str, ...] = ()
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """Return the choices in topological order."""
+        return tuple(planned.choice for planned in self.runs)
+
+    @property
+    def resources(self) -> Resources:
+        """Return the predicted total."""
+        return sum((planned.resources for planned in self.runs), Resources())
+
+
+def timeline_of(graph: Graph, choices: tuple[Choice, ...]) -> Timeline:
+    """Return all schedules of a plan: every input arrives as one beat at cycle 0."""
+    elements = []
+    for choice in choices:
+        inside = set(choice.nodes)
+        edges = dict.fromkeys(e for name in choice.nodes for e in graph.node(name).inputs if e not in inside)
+        elements.append(Element(choice.output, choice.engine, tuple(edges), choice.schedule, choice.interval))
+    return build_timeline({name: Schedule((0,)) for name in graph.inputs}, tuple(elements), graph.outputs)
+
+
+_ADAPTER = TypeAdapter(Plan)
+
+
+def plan_to_json(plan: Plan) -> bytes:
+    """Return the contents of `plan.json`."""
+    return _ADAPTER.dump_json(plan, indent=1) + b"\n"
+
+
+def load_plan(path: Path) -> Plan:
+    """Read `plan.json`; raise UserError when it is not one."""
+    try:
+        plan = _ADAPTER.validate_json(path.read_bytes())
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UserError(f"{path} is not a plan: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    if plan.format != FORMAT:
+        raise UserError(f"{path}: format {plan.format} is not {FORMAT}; plan again")
+    return plan

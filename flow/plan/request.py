@@ -1,0 +1,122 @@
+"""What a user asks for: budget, rate, part, clock, link; from `request.toml`, the command line or Python."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from flow.errors import UserError, nearest
+
+Boundary = Literal["core", "pins", "wire_to_wire", "host_to_host"]
+
+_TIME = {"ns": 1.0, "us": 1e3, "µs": 1e3, "μs": 1e3, "ms": 1e6, "s": 1e9}
+_FREQUENCY = {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9}
+
+
+def _quantity(text: str, units: dict[str, float], what: str, example: str) -> float:
+    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-zµμ]*)\s*", text)
+    known = {unit.lower(): factor for unit, factor in units.items()}
+    if match is None:
+        raise UserError(f"{what} '{text}' is not a number with a unit; write for example {example}")
+    if match[2].lower() not in known:
+        problem = f"has the unknown unit '{match[2]}'" if match[2] else "has no unit"
+        raise UserError(f"{what} '{text}' {problem}; write one of {', '.join(units)}, for example {example}")
+    value = float(match[1]) * known[match[2].lower()]
+    if not 0 < value < float("inf"):
+        raise UserError(f"{what} '{text}' must be greater than zero, for example {example}")
+    return value
+
+
+def parse_time(text: str, what: str = "budget") -> float:
+    """Return nanoseconds from `5us`, `50 ns`, `0.2ms`; raise UserError without a unit or at zero."""
+    return _quantity(text, _TIME, what, "5us")
+
+
+def parse_rate(text: str, what: str = "rate") -> float:
+    """Return hertz from `40MHz`, `1 kHz`; raise UserError without a unit or at zero."""
+    return _quantity(text, _FREQUENCY, what, "40MHz")
+
+
+def parse_clock(text: str) -> float | None:
+    """Return a period in ns from `200MHz` or `5ns`; None for `auto`."""
+    if text.strip().lower() == "auto":
+        return None
+    if re.search(r"hz\s*$", text, re.IGNORECASE):
+        return 1e9 / parse_rate(text, "clock")
+    if not re.search(r"s\s*$", text):
+        raise UserError(f"clock '{text}' has no unit; write for example 200MHz, 5ns or auto")
+    return parse_time(text, "clock")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Hold what is asked, as text with units exactly as the user wrote it.
+
+    model, vectors: paths (relative to the request's folder). budget: largest total latency at the boundary.
+    rate: arrival rate that must be sustained. clock: a frequency, a period or `auto`. boundary: what the latency
+    spans; by default the link's. must_beat: baseline rows that the simulated total must undercut. hls: an hls4ml
+    configuration that overrides the inferred precision.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    model: str | None = None
+    vectors: str | None = None
+    budget: str | None = None
+    rate: str | None = None
+    part: str = "xcvu13p"
+    clock: str = "auto"
+    link: str = "direct"
+    boundary: Boundary | None = None
+    must_beat: tuple[str, ...] = ()
+    hls: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.budget is not None:
+            parse_time(self.budget)
+        if self.rate is not None:
+            parse_rate(self.rate)
+        parse_clock(self.clock)
+
+    @property
+    def budget_ns(self) -> float | None:
+        """Return the budget in ns, None when there is none."""
+        return None if self.budget is None else parse_time(self.budget)
+
+    @property
+    def rate_hz(self) -> float | None:
+        """Return the required rate in Hz, None when there is none."""
+        return None if self.rate is None else parse_rate(self.rate)
+
+    @property
+    def period_ns(self) -> float | None:
+        """Return the asked clock period in ns, None when the planner chooses."""
+        return parse_clock(self.clock)
+
+    def overridden(self, **options: Any) -> Request:
+        """Return the request with the options that are not None in place of its own."""
+        return replace(self, **{name: value for name, value in options.items() if value is not None})
+
+
+_ADAPTER = TypeAdapter(Request)
+
+
+def load_request(path: Path) -> Request:
+    """Read `request.toml`; raise UserError naming the key that is wrong."""
+    try:
+        return _ADAPTER.validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UserError(f"{path} is not TOML: {error}") from None
+    except UserError as error:
+        raise UserError(f"{path}: {error}") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        if first["type"] in {"unexpected_keyword_argument", "extra_forbidden"}:
+            raise UserError(f"{path}: unknown key '{key}'; {nearest(key, [f.name for f in fields(Request)])}") from None
+        raise UserError(f"{path}: {key}: {first['msg']}") from None

@@ -1,0 +1,102 @@
+"""Choose pipeline depths and a clock so that budget and rate are met with the least area."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import ceil, floor, log10
+
+from flow.device.delays import Delays
+from flow.latency.budget import Clock, Latency, Origin, Verdict, judge, latency_of, required_interval
+
+MOST_REGISTERS = 64  # beyond this, more registers no longer shorten any segment of a network that fits a chip
+NO_LONGER_SHORTER = 4  # registers that bring nothing before the search stops
+
+
+@dataclass(frozen=True, slots=True)
+class Depths:
+    """Give the registers of every run, the network's latency in cycles, and the longest segment in ns, nominal."""
+
+    depths: tuple[int, ...]
+    cycles: int
+    worst_ns: float
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Hold what is asked, in ns and Hz; a period of None leaves the clock to the planner."""
+
+    budget_ns: float | None
+    rate_hz: float | None
+    period_ns: float | None
+    fixed_ns: tuple[float, float, float]
+    interval: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Hold depths with a clock, what they give, and the verdict."""
+
+    depths: Depths
+    clock: Clock
+    latency: Latency
+    verdict: Verdict
+
+    @property
+    def rank(self) -> tuple[float, ...]:
+        """Order solutions, the best first.
+
+        Among those that meet the goal, registers are the only area that differs: the fewest win. Where the clock
+        only may close, the shortest segment is the likeliest to. Among misses, the least latency comes nearest.
+        """
+        if self.verdict is Verdict.MET:
+            return (0, self.depths.cycles, self.latency.total_ns)
+        if self.verdict is Verdict.MET_IF_CLOCK_CLOSES:
+            return (1, self.clock.range_ns[1] / self.clock.period_ns, self.depths.cycles)
+        return (2, not self.clock.may_close, self.latency.total_ns)
+
+
+def round_up(period_ns: float) -> float:
+    """Return the period rounded up to three significant digits: a clock that one would write down."""
+    step = 10.0 ** (floor(log10(period_ns)) - 2)
+    return round(ceil(period_ns / step - 1e-9) * step, 12)
+
+
+def solve(goal: Goal, balance: Callable[[int], Depths], delays: Delays) -> tuple[Solution, float]:
+    """Return the best solution, and the least total latency in ns that any depth reaches.
+
+    balance: a number of registers along the network to their best distribution.
+    """
+    solutions: list[Solution] = []
+    shortest = float("inf")
+    idle = 0
+    for registers in range(1, MOST_REGISTERS + 1):
+        depths = balance(registers)
+        idle = 0 if depths.worst_ns < 0.999 * shortest else idle + 1
+        if idle > NO_LONGER_SHORTER:
+            break
+        shortest = min(shortest, depths.worst_ns)
+        solutions += [_solution(goal, depths, period, delays) for period in _periods(goal, depths, delays)]
+    reachable = [s.latency.total_ns for s in solutions if s.clock.may_close]
+    return min(solutions, key=lambda s: s.rank), min(reachable, default=float("inf"))
+
+
+def _periods(goal: Goal, depths: Depths, delays: Delays) -> tuple[float, ...]:
+    if goal.period_ns is not None:
+        return (goal.period_ns,)
+    return (round_up(depths.worst_ns * delays.high), round_up(depths.worst_ns))
+
+
+def _solution(goal: Goal, depths: Depths, period_ns: float, delays: Delays) -> Solution:
+    origin = Origin.PREDICTED if goal.period_ns is None else Origin.ASKED
+    span = (depths.worst_ns * delays.low, depths.worst_ns * delays.high)
+    clock = Clock(period_ns, span, origin, Origin.PREDICTED)
+    return judged(goal, depths, clock)
+
+
+def judged(goal: Goal, depths: Depths, clock: Clock) -> Solution:
+    """Return the solution that these depths and this clock are."""
+    latency = latency_of(depths.cycles, clock.period_ns, goal.fixed_ns)
+    required = required_interval(goal.rate_hz, clock.period_ns)
+    verdict = judge(latency, clock, budget_ns=goal.budget_ns, interval=goal.interval, required=required)
+    return Solution(depths, clock, latency, verdict)

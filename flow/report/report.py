@@ -1,0 +1,216 @@
+"""`report.json`: what a run has shown, under stable names.
+
+Every number stands beside its unit (in its name) and its origin. What was not done or is not known is null.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter
+
+from flow.latency.budget import Origin, Verdict
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ClockReport:
+    """Give the constrained period and the range that place and route may need, in ns."""
+
+    period_ns: float
+    range_ns: tuple[float, float]
+    origin: Origin
+    range_origin: Origin
+    routed_ns: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyReport:
+    """Split the latency: cycles, core = cycles × period, fixed = the link's overhead."""
+
+    cycles_predicted: int
+    cycles_simulated: int | None
+    core_ns: float
+    fixed_ns: float
+    fixed_range_ns: tuple[float, float]
+    total_ns: float
+    best_ns: float | None
+    origin: Origin
+    fixed_origin: Origin
+    fixed_source: str
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalReport:
+    """Give the initiation interval in cycles; `cycles_required` follows from the rate."""
+
+    cycles_required: int | None
+    cycles_predicted: int
+    cycles_simulated: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class BitReport:
+    """Count compared vectors and those that differ; the reference is what the hardware was compared with."""
+
+    vectors: int
+    mismatches: int
+    reference: str
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineReport:
+    """Count the edges and beats that were checked at their predicted cycles."""
+
+    edges: int
+    beats_checked: int
+    beats_wrong: int
+
+
+@dataclass(frozen=True, slots=True)
+class HopReport:
+    """Give one engine of the critical path."""
+
+    node: str
+    engine: str
+    cycles: int
+    ns: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceCounts:
+    """Count cells; `per_node` gives LUT and FF per engine."""
+
+    lut: int
+    ff: int
+    dsp: int
+    bram: int
+    uram: int
+    origin: Origin
+    per_node: dict[str, dict[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class AvailableCounts:
+    """Count what the part has, and the fraction that the plan may use."""
+
+    lut: int
+    ff: int
+    dsp: int
+    bram: int
+    uram: int
+    usable_fraction: dict[str, float]
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResourcesReport:
+    """Set prediction, synthesis and the part side by side."""
+
+    predicted: ResourceCounts
+    synthesized: ResourceCounts | None
+    available: AvailableCounts
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineReport:
+    """Give one baseline row; `factor` is baseline / total, null across boundaries."""
+
+    name: str
+    ns: float
+    range_ns: tuple[float, float]
+    boundary: str
+    origin: Origin
+    source: str
+    factor: float | None
+    must_beat: bool
+    beaten: bool | None
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class RooflineReport:
+    """Give the roofline bound of the same work on a GPU, and why it misleads here."""
+
+    device: str
+    bound_ns: float
+    source: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class FidelityReport:
+    """Give a layer's largest absolute difference between framework and hls4ml.
+
+    max_abs_error: as converted. conversion_error: what remains with generous widths; the rest is quantization.
+    """
+
+    layer: str
+    max_abs_error: float
+    conversion_error: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class AccuracyReport:
+    """Give accuracies on labelled vectors, as fractions."""
+
+    vectors: int
+    framework: float | None
+    hls4ml: float | None
+    rtl: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckReport:
+    """Name a check of the simulation."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Hold everything that a run has shown."""
+
+    format: int
+    model: str
+    part: str
+    link: str
+    boundary: str
+    budget_ns: float | None
+    rate_hz: float | None
+    verdict: Verdict
+    limiter: str
+    advice: str
+    clock: ClockReport
+    latency: LatencyReport
+    ii: IntervalReport
+    bit_exact: BitReport | None
+    timeline: TimelineReport | None
+    checks: tuple[CheckReport, ...]
+    critical_path: tuple[HopReport, ...]
+    resources: ResourcesReport
+    baseline: tuple[BaselineReport, ...]
+    roofline: RooflineReport | None
+    fidelity: tuple[FidelityReport, ...]
+    accuracy: AccuracyReport | None
+    notes: tuple[str, ...]
+
+    @property
+    def verified(self) -> bool:
+        """Tell whether no check that ran has failed."""
+        wrong_bits = self.bit_exact is not None and self.bit_exact.mismatches > 0
+        wrong_beats = self.timeline is not None and self.timeline.beats_wrong > 0
+        lost = any(row.beaten is False for row in self.baseline)
+        return not (wrong_bits or wrong_beats or lost) and all(check.passed for check in self.checks)
+
+
+ADAPTER = TypeAdapter(Report)
+
+
+def report_to_json(report: Report) -> bytes:
+    """Return the contents of `report.json`."""
+    return ADAPTER.dump_json(report, indent=1) + b"\n"
