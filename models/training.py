@@ -1,0 +1,115 @@
+"""What the training scripts of the zoo share: a 6-bit network, pruning while it trains, and a file without dates.
+
+Import-free of the rest of the project: the scripts make the files that the flow later reads.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+
+import keras  # noqa: E402
+import numpy as np  # noqa: E402
+import tensorflow as tf  # noqa: E402
+from qkeras import QActivation, QDense, quantized_bits, quantized_relu  # noqa: E402
+
+BITS = 6
+
+
+def seed_everything(seed: int) -> None:
+    """Make training repeatable on one machine."""
+    keras.utils.set_random_seed(seed)
+    tf.config.experimental.enable_op_determinism()
+
+
+def dense_network(name: str, sizes: tuple[int, ...], *, activation_integer: int, l1: float) -> keras.Model:
+    """Return a fully connected network of 6-bit weights and 6-bit ReLUs; its output is the logits.
+
+    sizes: inputs, hidden layers …, outputs. Weights and biases are fixed<6,1> (`quantized_bits(6, 0)`), activations
+    ufixed<6,activation_integer>. l1: strength of the pull towards zero on the weights.
+    """
+    layers: list[Any] = [keras.Input((sizes[0],), name="features")]
+    for k, units in enumerate(sizes[1:], start=1):
+        layers.append(
+            QDense(
+                units,
+                name=f"dense{k}",
+                kernel_quantizer=quantized_bits(BITS, 0, alpha=1),
+                bias_quantizer=quantized_bits(BITS, 0, alpha=1),
+                kernel_initializer="lecun_uniform",
+                kernel_regularizer=keras.regularizers.L1(l1),
+            )
+        )
+        if k < len(sizes) - 1:
+            layers.append(QActivation(quantized_relu(BITS, activation_integer), name=f"relu{k}"))
+    return keras.Sequential(layers, name=name)
+
+
+class Pruning(keras.callbacks.Callback):
+    """Set the smallest weights of each layer to zero, more of them every step, and keep them there.
+
+    fraction: of all weights of a layer at the end. begin, end: steps between which it rises (cubically, as in
+    Zhu & Gupta 2017, arXiv:1710.01878); afterwards the chosen zeros stay zero.
+    """
+
+    def __init__(self, fraction: float, *, begin: int, end: int) -> None:
+        super().__init__()
+        self.fraction, self.begin, self.end = fraction, begin, end
+        self.step = 0
+
+    def on_train_batch_end(self, batch: int, logs: dict[str, float] | None = None) -> None:  # noqa: ARG002
+        """Prune after the weights have moved."""
+        self.step += 1
+        if self.step < self.begin:
+            return
+        progress = min(1.0, (self.step - self.begin) / (self.end - self.begin))
+        fraction = self.fraction * (1 - (1 - progress) ** 3)
+        for layer in self.model.layers:
+            if isinstance(layer, QDense):
+                kernel = np.array(layer.kernel)
+                drop = np.argsort(np.abs(kernel), axis=None, kind="stable")[: int(fraction * kernel.size)]
+                kernel.flat[drop] = 0
+                layer.kernel.assign(kernel)
+
+
+def round_weights(model: keras.Model) -> None:
+    """Replace the weights by their quantized values, which changes nothing that the model computes."""
+    for layer in model.layers:
+        if isinstance(layer, QDense):
+            layer.kernel.assign(layer.kernel_quantizer_internal(layer.kernel))
+            layer.bias.assign(layer.bias_quantizer_internal(layer.bias))
+
+
+def save(model: keras.Model, path: Path) -> None:
+    """Write a `.keras` file whose bytes depend on the model only."""
+    model.compile()  # drops the optimizer's state, which the flow does not need
+    model.save(path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in sorted(archive.namelist())}
+    metadata = json.loads(parts["metadata.json"])
+    metadata.pop("date_saved", None)
+    parts["metadata.json"] = json.dumps(metadata).encode()
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
+    path.write_bytes(buffer.getvalue())
+
+
+def agreement(model: keras.Model, x: np.ndarray, y: np.ndarray) -> float:
+    """Return the fraction of rows of x whose largest output is the one that y names."""
+    return float((model.predict(x, batch_size=4096, verbose=0).argmax(axis=1) == y).mean())
+
+
+def describe(model: keras.Model) -> str:
+    """Say how many of the weights are zero."""
+    kernels = [np.array(layer.kernel) for layer in model.layers if isinstance(layer, QDense)]
+    total = sum(k.size for k in kernels)
+    zero = sum(int((k == 0).sum()) for k in kernels)
+    return f"{total} weights, {zero} of them zero ({zero / total:.0%})"
