@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
+import tomllib
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from pydantic import TypeAdapter
+
+from flow.errors import UserError
+
+if TYPE_CHECKING:
+    from flow.device.parts import Part
 
 
 @dataclass(frozen=True, slots=True)
 class Delays:
     """Give the delays of a part's fabric, routing included, in ns.
 
+    A path takes register_ns + the delays of its operations: carry_ns + bits · carry_bit_ns for an adder of so many
+    bits, level_ns for a LUT level.
     level_ns: one LUT level. carry_ns: entering and leaving a carry chain. carry_bit_ns: each bit along it.
     register_ns: what a register-to-register path costs beside its logic (clock to output, setup).
     low, high: factors on a predicted period that span what place and route may give.
+    source: where the figures and the factors come from. grade: `routed` (fitted to or read from placed and routed
+    designs) or `assumed`.
     """
 
     level_ns: float
@@ -22,3 +37,31 @@ class Delays:
     high: float
     source: str
     grade: str
+
+
+@dataclass(frozen=True, slots=True)
+class DelayTable:
+    """Hold the delays of the parts that share a fabric and a speed grade."""
+
+    name: str
+    parts: tuple[str, ...]
+    delays: Delays
+
+
+_ADAPTER = TypeAdapter(tuple[DelayTable, ...])
+
+
+@cache
+def delay_tables() -> tuple[DelayTable, ...]:
+    """Read `delays.toml`."""
+    data = tomllib.loads(files("flow.device").joinpath("delays.toml").read_text(encoding="utf-8"))
+    return _ADAPTER.validate_python(data["tables"])
+
+
+def delays_of(part: Part) -> Delays:
+    """Return the delay model of a part; raise UserError when its speed was never measured."""
+    for table in delay_tables():
+        if part.name.lower() in map(str.lower, table.parts):
+            return table.delays
+    known = ", ".join(sorted(name for table in delay_tables() for name in table.parts))
+    raise UserError(f"part {part.name} has no delay table; parts that have one: {known}")
