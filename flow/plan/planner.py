@@ -14,7 +14,7 @@ from flow.engines.estimate import Estimate, estimate
 from flow.engines.lower import runs
 from flow.errors import UserError
 from flow.graph.graph import Graph
-from flow.latency.budget import Origin, Verdict
+from flow.latency.budget import Verdict
 from flow.plan.plan import FORMAT, Plan, Planned
 from flow.plan.request import Request
 from flow.plan.solve import Depths, Goal, Solution, solve
@@ -152,7 +152,7 @@ def estimated_balance(
     granularity = max((guess.step_ns for guess in estimates), default=0.0) / 2
 
     def forward(usable_ns: float) -> tuple[tuple[int, ...], int]:
-        arrival = {name: (0, 0.0) for name in graph.inputs}
+        arrival = dict.fromkeys(graph.inputs, (0, 0.0))
         depths = []
         for run, before, guess in zip(groups, sources, estimates, strict=True):
             stage, offset = max(arrival[name] for name in before)
