@@ -7,16 +7,21 @@ registers nor fixed points: stages are assigned by `pipeline`, fraction bits liv
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
+from flow.engines.linear_form import LinearForm
+from flow.engines.rounding import one_signed, rounded, rounding_offset
 from flow.fixed import FixedType, IntArray, Overflow, Rounding, integers, limit, round_off
 
 
 def signed_width(lo: int, hi: int) -> int:
     """Return the bits of the smallest two's complement number that holds lo..hi."""
-    return max(lo.bit_length() if lo >= 0 else (~lo).bit_length(), hi.bit_length() if hi >= 0 else (~hi).bit_length()) + 1
+    return (
+        max(lo.bit_length() if lo >= 0 else (~lo).bit_length(), hi.bit_length() if hi >= 0 else (~hi).bit_length()) + 1
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,52 +135,137 @@ class Cone:
         """Return the signed width of a value in bits."""
         return signed_width(*self.ranges[value])
 
+    @property
+    def output_range(self) -> tuple[int, int]:
+        """Return the bounds of the output tensor's elements."""
+        ranges = [self.ranges[value] for value in self.outputs]
+        return min(lo for lo, _ in ranges), max(hi for _, hi in ranges)
+
+
+ADDER_DELAY = 32  # against 1 for each bit of its carry chain: 0.5 ns and 15 ps in current parts
+LEVEL_DELAY = 24
+
+
+def op_delay(op: Op, width: int) -> int:
+    """Return the delay by which sums are balanced, in units of one carry bit."""
+    match op:
+        case Add():
+            return ADDER_DELAY + width
+        case Select():
+            return LEVEL_DELAY
+        case Limit(mode=mode):
+            return 0 if mode is Overflow.WRAP else 2 * LEVEL_DELAY
+        case _:
+            return 0
+
 
 class ConeBuilder:
-    """Append operations, fold constants, share equal operations, and keep ranges."""
+    """Append operations, fold constants, share equal values, and keep ranges.
+
+    Values that are linear in the inputs carry their coefficients: their ranges are exact, and two ways to compute
+    the same sum become one value. Every Round that is appended truncates: the other modes become an offset before
+    it (`rounding_offset`), so that a caller can merge the offset with a constant that is added anyway.
+    """
 
     def __init__(self, name: str, inputs: tuple[Port, ...]) -> None:
         self.name = name
         self.inputs = inputs
+        self._spans = tuple((port.size, port.lo, port.hi) for port in inputs)
+        self._elements = sum(port.size for port in inputs)
         self._ops: list[Op] = []
         self._ranges: list[tuple[int, int]] = []
-        self._known: dict[Op, int] = {}
+        self._arrivals: list[int] = []
+        self._forms: list[LinearForm | None] = []
+        self._known: dict[Op | LinearForm, int] = {}
 
     def range(self, value: int) -> tuple[int, int]:
         """Return the bounds of a value."""
         return self._ranges[value]
 
-    def _append(self, op: Op, lo: int, hi: int) -> int:
+    def arrival(self, value: int) -> int:
+        """Return when a value is ready, in the unit of `ADDER_DELAY`, the cone's inputs being ready at 0."""
+        return self._arrivals[value]
+
+    def _append(self, op: Op, lo: int, hi: int, form: LinearForm | None = None) -> int:
+        if form is not None:
+            form_lo, form_hi = form.bounds(self._spans)
+            lo, hi = max(lo, form_lo), min(hi, form_hi)
         if lo == hi and not isinstance(op, Constant):
             return self.constant(lo)
         known = self._known.get(op)
+        if known is None and form is not None:
+            known = self._known.get(form)
         if known is None:
-            known = self._known[op] = len(self._ops)
+            known = len(self._ops)
             self._ops.append(op)
             self._ranges.append((lo, hi))
+            self._forms.append(form)
+            ready = max((self._arrivals[v] for v in operands(op)), default=0)
+            self._arrivals.append(ready + op_delay(op, signed_width(lo, hi)))
+            if form is not None:
+                self._known.setdefault(form, known)
+        self._known[op] = known
         return known
 
     def read(self, port: int, element: int) -> int:
         """Append a Read."""
-        return self._append(Read(port, element), self.inputs[port].lo, self.inputs[port].hi)
+        form = LinearForm.of_element(self._elements, sum(p.size for p in self.inputs[:port]) + element)
+        return self._append(Read(port, element), self.inputs[port].lo, self.inputs[port].hi, form)
 
     def constant(self, value: int) -> int:
         """Append a Constant."""
-        return self._append(Constant(value), value, value)
+        return self._append(Constant(value), value, value, LinearForm.of_constant(self._elements, value))
 
     def add(self, a: int, b: int, *, shift_a: int = 0, shift_b: int = 0, subtract: bool = False) -> int:
-        """Append `(a << shift_a) ± (b << shift_b)`."""
+        """Append `(a << shift_a) ± (b << shift_b)`; wiring in front of the adder becomes part of its shifts."""
+        a, shift_a = self._unshifted(a, shift_a)
+        b, shift_b = self._unshifted(b, shift_b)
         (alo, ahi), (blo, bhi) = self._ranges[a], self._ranges[b]
         if (blo, bhi) == (0, 0):
             return self.shift(a, shift_a)
         if (alo, ahi) == (0, 0) and not subtract:
             return self.shift(b, shift_b)
+        if a == b and shift_a == shift_b:
+            return self.constant(0) if subtract else self.shift(a, shift_a + 1)
         common = min(shift_a, shift_b)
         if common:
-            return self.shift(self.add(a, b, shift_a=shift_a - common, shift_b=shift_b - common, subtract=subtract), common)
+            return self.shift(
+                self.add(a, b, shift_a=shift_a - common, shift_b=shift_b - common, subtract=subtract), common
+            )
+        if not subtract and a > b:
+            a, b, shift_a, shift_b = b, a, shift_b, shift_a
+            (alo, ahi), (blo, bhi) = (blo, bhi), (alo, ahi)
         alo, ahi, blo, bhi = alo << shift_a, ahi << shift_a, blo << shift_b, bhi << shift_b
         lo, hi = (alo - bhi, ahi - blo) if subtract else (alo + blo, ahi + bhi)
-        return self._append(Add(a, b, shift_a, shift_b, subtract), lo, hi)
+        form_a, form_b = self._forms[a], self._forms[b]
+        form = None
+        if form_a is not None and form_b is not None:
+            form = form_a.plus(form_b, shift_a=shift_a, shift_b=shift_b, subtract=subtract)
+        return self._append(Add(a, b, shift_a, shift_b, subtract), lo, hi, form)
+
+    def _unshifted(self, a: int, shift: int) -> tuple[int, int]:
+        """Return what stands before wiring: a Shift's operand, a constant without its trailing zeros."""
+        op = self._ops[a]
+        if isinstance(op, Shift):
+            return op.a, shift + op.bits
+        if isinstance(op, Constant) and op.value:
+            zeros = (op.value & -op.value).bit_length() - 1
+            return self.constant(op.value >> zeros), shift + zeros
+        return a, shift
+
+    def sum_range(self, terms: Iterable[tuple[int, int, bool]], constant: int) -> tuple[int, int]:
+        """Return the bounds of a constant plus all `±(value << shift)`, terms being (value, shift, negative)."""
+        lo = hi = constant
+        form: LinearForm | None = LinearForm.of_constant(self._elements, constant)
+        for value, shift, negative in terms:
+            low, high = (bound << shift for bound in self._ranges[value])
+            lo, hi = (lo - high, hi - low) if negative else (lo + low, hi + high)
+            part = self._forms[value]
+            form = part and form and form.plus(part, shift_a=0, shift_b=shift, subtract=negative)
+        if form is None:
+            return lo, hi
+        form_lo, form_hi = form.bounds(self._spans)
+        return max(lo, form_lo), min(hi, form_hi)
 
     def negate(self, a: int) -> int:
         """Append `0 - a`."""
@@ -183,38 +273,73 @@ class ConeBuilder:
 
     def shift(self, a: int, bits: int) -> int:
         """Append `a << bits`."""
+        if bits == 0:
+            return a
         lo, hi = self._ranges[a]
+        op = self._ops[a]
+        if isinstance(op, Shift):
+            return self.shift(op.a, op.bits + bits)
+        form = self._forms[a]
+        return self._append(Shift(a, bits), lo << bits, hi << bits, None if form is None else form.shifted(bits))
+
+    def round(self, a: int, bits: int, mode: Rounding) -> int:
+        """Append `a / 2**bits` rounded to an integer by `mode`; exact multiples of `2**bits` only lose their zeros."""
+        if bits == 0:
+            return a
+        lo, hi = self._ranges[a]
+        op = self._ops[a]
+        if isinstance(op, Shift) and op.bits >= bits:
+            return self.shift(op.a, op.bits - bits)
+        if isinstance(op, Shift):
+            return self.round(op.a, bits - op.bits, mode)
+        mode = one_signed(mode, lo=lo, hi=hi)
+        bounds = rounded(lo, bits, mode), rounded(hi, bits, mode)
+        half = 1 << (bits - 1)
+        match mode:
+            case Rounding.TRN_ZERO:
+                up, down = 0, 2 * half - 1
+            case Rounding.RND_ZERO:
+                up, down = half - 1, half
+            case Rounding.RND_INF:
+                up, down = half, half - 1
+            case _:
+                return self.round_prepared(self.add(a, self.constant(rounding_offset(mode, bits))), bits, mode)
+        return self._truncate(self.add(a, self.select(a, self.constant(up), self.constant(down))), bits, bounds)
+
+    def round_prepared(self, a: int, bits: int, mode: Rounding) -> int:
+        """Finish a rounding by a mode that has a `rounding_offset`, which was added already."""
+        lo, hi = self._ranges[a]
+        if mode is not Rounding.RND_CONV or bits == 0:
+            return self._truncate(a, bits, (lo >> bits, hi >> bits))
+        value = self._truncate(a, bits, (lo >> bits, hi >> bits))
+        # half was added, so exactly the ties have zeros below; their even neighbour lacks the last bit
+        below = self.limit(a, FixedType(bits, bits, signed=False))
+        even = self.shift(self._truncate(value, 1, (lo >> (bits + 1), hi >> (bits + 1))), 1)
+        offset = rounding_offset(mode, bits)
+        return self.select(below, value, even, (rounded(lo - offset, bits, mode), rounded(hi - offset, bits, mode)))
+
+    def _truncate(self, a: int, bits: int, bounds: tuple[int, int]) -> int:
         op = self._ops[a]
         if bits == 0:
             return a
         if isinstance(op, Shift):
-            return self.shift(op.a, op.bits + bits)
-        return self._append(Shift(a, bits), lo << bits, hi << bits)
-
-    def round(self, a: int, bits: int, mode: Rounding) -> int:
-        """Append a Round; exact multiples of `2**bits` only lose their zeros."""
-        if bits == 0:
-            return a
-        lo, hi = (int(v) for v in round_off(np.array(self._ranges[a], dtype=object), bits, mode))
-        op = self._ops[a]
-        if isinstance(op, Shift) and op.bits >= bits:
-            return self.shift(op.a, op.bits - bits)
-        return self._append(Round(a, bits, mode), lo, hi)
+            return self.shift(op.a, op.bits - bits) if op.bits >= bits else self._truncate(op.a, bits - op.bits, bounds)
+        if isinstance(op, Round):
+            return self._truncate(op.a, op.bits + bits, bounds)
+        return self._append(Round(a, bits, Rounding.TRN), *bounds)
 
     def limit(self, a: int, target: FixedType) -> int:
         """Append a Limit unless the range shows that it changes nothing."""
         lo, hi = self._ranges[a]
         if target.lo <= lo and hi <= target.hi:
             return a
+        if lo == hi:
+            return self.constant(int(limit(np.array([lo], dtype=object), target)[0]))
         op = Limit(a, target.width, target.signed, target.overflow)
-        if target.overflow in {Overflow.SAT, Overflow.SAT_SYM}:
-            return self._append(op, min(max(lo, target.lo), target.hi), max(min(hi, target.hi), target.lo))
-        if target.overflow is Overflow.SAT_ZERO:
-            return self._append(op, min(max(lo, target.lo), 0), max(min(hi, target.hi), 0))
-        return self._append(op, target.lo, target.hi)
+        return self._append(op, *_limited(lo, hi, target))
 
-    def select(self, a: int, positive: int, other: int) -> int:
-        """Append a Select; a is the same value or decided by its range where possible."""
+    def select(self, a: int, positive: int, other: int, bounds: tuple[int, int] | None = None) -> int:
+        """Append a Select, decided by ranges where possible; bounds: what the result is known to keep."""
         lo, hi = self._ranges[a]
         if lo > 0 or positive == other:
             return positive
@@ -222,8 +347,13 @@ class ConeBuilder:
             return other
         (plo, phi), (olo, ohi) = self._ranges[positive], self._ranges[other]
         if positive == a:
-            plo = 1
-        return self._append(Select(a, positive, other), min(plo, olo), max(phi, ohi))
+            plo = max(plo, 1)
+        if other == a:
+            ohi = min(ohi, 0)
+        lo, hi = min(plo, olo), max(phi, ohi)
+        if bounds is not None:
+            lo, hi = max(lo, bounds[0]), min(hi, bounds[1])
+        return self._append(Select(a, positive, other), lo, hi)
 
     def cast(self, a: int, fraction: int, target: FixedType) -> int:
         """Append an assignment of a value with `fraction` fraction bits to a type."""
@@ -240,6 +370,20 @@ class ConeBuilder:
         new = {old: k for k, old in enumerate(order)}
         ops = tuple(_renumber(self._ops[k], new) for k in order)
         return Cone(self.name, self.inputs, ops, tuple(self._ranges[k] for k in order), tuple(new[v] for v in outputs))
+
+
+def _limited(lo: int, hi: int, target: FixedType) -> tuple[int, int]:
+    """Return bounds of what values in lo..hi become in a type."""
+    if target.overflow in {Overflow.SAT, Overflow.SAT_SYM}:
+        return min(max(lo, target.lo), target.hi), max(min(hi, target.hi), target.lo)
+    if target.overflow is Overflow.SAT_ZERO:
+        if lo > target.hi or hi < target.lo:
+            return 0, 0
+        return min(max(lo, target.lo), 0), max(min(hi, target.hi), 0)
+    turns = (lo - target.lo) >> target.width
+    if turns == (hi - target.lo) >> target.width:
+        return lo - (turns << target.width), hi - (turns << target.width)
+    return target.lo, target.hi
 
 
 def _renumber(op: Op, new: dict[int, int]) -> Op:
