@@ -1,0 +1,230 @@
+"""The cocotb bench: drive a design, watch its signals, and write what was found as JSON.
+
+`FPGAFLOW_BENCH` names a JSON file: signature, vectors, results (paths), edges (whether to watch them), seed, stream
+and gaps (numbers of inferences). Inputs change just after the rising edge of the clock and signals are read in the
+middle of the cycle, so cycle t is what a register would capture at the edge that ends it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import cocotb
+import numpy as np
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+
+from sim import checks, traffic
+from sim.checks import Trace
+from sim.design import Design, load_design
+from sim.traffic import Traffic
+
+PERIOD_NS = 10
+OVERRUN_DELAY = 1  # cycles that overrun_o may take to rise
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """Say what to do: the contents of the file that `FPGAFLOW_BENCH` names."""
+
+    signature: str
+    vectors: str
+    results: str
+    edges: bool
+    seed: int
+    stream: int
+    gaps: int
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """Give a check's name, whether it passed, and why."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(slots=True)
+class Results:
+    """Gather what one run found; written as it is."""
+
+    seed: int
+    latency: int | None = None
+    interval: float | None = None
+    mismatches: int = 0
+    first_mismatch: str | None = None
+    beats_checked: int = 0
+    beats_wrong: int = 0
+    wrong_edges: dict[str, str] = field(default_factory=dict)
+    checks: list[Check] = field(default_factory=list)
+
+
+def _find(dut: Any, name: str) -> Any | None:
+    return getattr(dut, name, None)
+
+
+class Bench:
+    """Drive one design through all traffic and keep the results."""
+
+    def __init__(self, dut: Any, design: Design, order: Order) -> None:
+        self.dut = dut
+        self.design = design
+        self.order = order
+        self.rng = np.random.default_rng(order.seed)
+        self.results = Results(order.seed)
+        self.overrun_faults: list[str] = []
+        self.telling: dict[str, int] = {}
+
+    def _garbage(self) -> int:
+        bits = self.design.input_bits
+        return int.from_bytes(self.rng.bytes(-(-bits // 8)), "little") & ((1 << bits) - 1)
+
+    async def play(self, plan: Traffic) -> Trace:
+        """Drive `plan` and return what was seen."""
+        dut, design = self.dut, self.design
+        names = {watch.valid for watch in design.watches}
+        valids = [(handle, name) for name in sorted(names) if (handle := _find(dut, name)) is not None]
+        reads = checks.wanted(design.watches, plan)
+        datas = [(handle, name) for name in sorted(reads) if (handle := _find(dut, name)) is not None]
+        trace = Trace({name: bytearray() for _, name in valids}, {name: {} for _, name in datas}, bytearray())
+        levels = [(handle, trace.valid[name]) for handle, name in valids] + [(dut.overrun_o, trace.overrun)]
+        words = [(handle, trace.data[name], reads[name]) for handle, name in datas]
+        starts = {start.cycle: design.inputs[start.vector] for start in plan.starts}
+        rise, fall = RisingEdge(dut.clk_i), FallingEdge(dut.clk_i)
+        driven = {dut.rst_i: -1, dut.valid_i: -1}
+        for cycle in range(plan.cycles):
+            await rise
+            dut.data_i.value = starts[cycle] if cycle in starts else self._garbage()
+            for handle, level in ((dut.rst_i, int(cycle in plan.resets)), (dut.valid_i, int(cycle in starts))):
+                if driven[handle] != level:
+                    handle.value = level
+                    driven[handle] = level
+            await fall
+            for handle, seen in levels:
+                seen.append(int(handle.value))
+            for handle, found, asked in words:
+                if cycle in asked:
+                    found[cycle] = int(handle.value)
+        return trace
+
+    def check(self, name: str, faults: list[str], good: str) -> None:
+        """Record a check: its first fault, or what is good."""
+        self.results.checks.append(Check(name, not faults, faults[0] if faults else good))
+
+    def judge(self, name: str, plan: Traffic, trace: Trace, good: str) -> None:
+        """Judge the ports as check `name`; add the edges to the timeline's account."""
+        results, faults = self.results, []
+        for watch in self.design.watches:
+            finding = checks.judge(watch, plan, trace)
+            results.beats_checked += finding.checked
+            results.beats_wrong += finding.wrong
+            self.telling[watch.name] = self.telling.get(watch.name, 0) + checks.telling_beats(watch, plan)
+            if watch is self.design.output:
+                results.mismatches += finding.wrong_bits
+                results.first_mismatch = results.first_mismatch or finding.mismatch
+                faults += [finding.fault] if finding.fault else []
+            elif finding.fault:
+                results.wrong_edges.setdefault(watch.name, f"{name}, {finding.fault}")
+        self.check(name, faults, good)
+        high = checks.first_overrun(plan, trace)
+        if high is not None:
+            self.overrun_faults.append(f"{name}, cycle {high}: overrun_o was high in traffic that keeps the interval")
+
+    async def stream(self) -> None:
+        """Run back to back at the interval and measure it."""
+        design = self.design
+        plan = traffic.back_to_back(design, self.order.stream)
+        trace = await self.play(plan)
+        self.judge("stream", plan, trace, f"{self.order.stream} inferences back to back")
+        self.results.interval = checks.sustained_interval(design, plan, trace)
+        measured = self.results.interval
+        if measured is None:
+            faults = ["not every inference gave a result, so no interval can be measured"]
+        else:
+            faults = [f"results came every {measured:g} cycles, not every {design.interval}"]
+        self.check(
+            "interval", [] if measured == design.interval else faults, f"a result every {design.interval} cycles"
+        )
+
+    async def latency(self) -> None:
+        """Run one inference alone and measure when it comes out."""
+        design = self.design
+        plan = traffic.alone(design)
+        found = checks.first_output(design, plan, await self.play(plan))
+        self.results.latency = found
+        came = "no result came" if found is None else f"the result came after {found} cycles"
+        self.check("latency", [] if found == design.latency else [f"{came}, not {design.latency}"], came)
+
+    async def gaps(self) -> None:
+        """Run with random gaps and garbage in them."""
+        plan = traffic.with_gaps(self.design, self.order.gaps, self.rng)
+        self.judge("gaps", plan, await self.play(plan), f"{self.order.gaps} inferences with random gaps")
+
+    async def reset(self) -> None:
+        """Reset while inferences are in flight."""
+        plan = traffic.with_resets(self.design, self.rng)
+        rounds = len(plan.resets) - 1
+        self.judge("reset", plan, await self.play(plan), f"{rounds} resets in mid-flight")
+
+    async def overrun(self) -> None:
+        """Start inferences too soon: overrun_o must rise."""
+        interval = self.design.interval
+        faults = list(self.overrun_faults)
+        distances = sorted({interval - 1, 1}, reverse=True) if interval > 1 else []
+        for distance in distances:
+            plan = traffic.too_soon(self.design, distance)
+            high = checks.first_overrun(plan, await self.play(plan))
+            offence = plan.starts[1].cycle
+            if high is None or not offence <= high <= offence + OVERRUN_DELAY:
+                when = "stayed low" if high is None else f"rose {high - offence} cycles after the second start"
+                faults.append(f"overrun_o {when} when inferences started {distance} cycles apart")
+        good = f"low in legal traffic, high at a distance of {' and '.join(map(str, distances))} cycles"
+        if not distances:
+            good = "low throughout; at an interval of 1 cycle nothing can start too soon"
+        self.check("overrun", faults, good)
+        if distances:
+            # whatever the collision left behind must be gone after a reset
+            plan = traffic.back_to_back(self.design, 2)
+            self.judge("recovery", plan, await self.play(plan), "a reset mends what an overrun spoilt")
+
+    def timeline(self) -> None:
+        """Sum up the edges."""
+        results, edges = self.results, self.design.watches[1:]
+        if not self.order.edges:
+            return
+        faults = [f"{name}: {text}" for name, text in results.wrong_edges.items()]
+        good = f"{len(edges)} edges, every beat at its predicted cycle and not before"
+        constant = [watch.name for watch in edges if self.telling.get(watch.name, 0) < checks.TELLING]
+        if constant:
+            good += f"; data too constant to show 'not before' on {', '.join(constant)}"
+        self.check("timeline", faults, good)
+
+
+def _order() -> Order:
+    return Order(**json.loads(Path(os.environ["FPGAFLOW_BENCH"]).read_text()))
+
+
+SCENARIOS: tuple[Callable[[Bench], Any], ...] = (Bench.stream, Bench.latency, Bench.gaps, Bench.reset, Bench.overrun)
+
+
+@cocotb.test()
+async def bench(dut: Any) -> None:
+    """Run all checks; the results are written before any of them fails the test."""
+    order = _order()
+    design = load_design(Path(order.signature), Path(order.vectors), edges=order.edges)
+    session = Bench(dut, design, order)
+    dut.rst_i.value = 0
+    dut.valid_i.value = 0
+    Clock(dut.clk_i, PERIOD_NS, "ns").start(start_high=False)
+    for scenario in SCENARIOS:
+        await scenario(session)
+    session.timeline()
+    Path(order.results).write_text(json.dumps(asdict(session.results), indent=1))
+    failed = [f"{check.name}: {check.detail}" for check in session.results.checks if not check.passed]
+    assert not failed, "; ".join(failed)
