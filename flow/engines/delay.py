@@ -1,0 +1,56 @@
+"""The delay of one cell."""
+
+from __future__ import annotations
+
+from flow.device.delays import Delays
+from flow.engines.cone import Add, Limit, Read, Round, Select
+from flow.engines.wiring import LITERAL, Bits, Cell
+from flow.fixed import Overflow, Rounding
+
+LEVEL_INPUTS = 4  # signals that one level decides on beside the bit that it passes
+NARROW_SUM = 2  # bits up to which a sum is a level of logic
+
+
+def cell_delay(cell: Cell, delays: Delays) -> float:
+    """Return the delay from a cell's operands to its result, in ns, routing included."""
+    match cell.op:
+        case Read():
+            return 0.0
+        case Add():
+            return _sum_ns(cell.width, delays)
+        case Round(mode=mode):
+            tie = 0 if mode is Rounding.RND else _levels(_signals(cell.args[2]) + 2)
+            return tie * delays.level_ns + _sum_ns(cell.width, delays)
+        case Limit(mode=mode):
+            tested = _signals(cell.args[0]) - cell.width + (mode is Overflow.SAT_ZERO) + 1
+            if mode is Overflow.SAT_SYM:
+                tested = _signals(cell.args[0])
+            return _test_and_choose(tested, delays)
+        case Select():
+            return _test_and_choose(_signals(cell.args[0]), delays)
+        case _:
+            raise TypeError(f"{type(cell.op).__name__} is no cell")
+
+
+def _signals(view: Bits) -> int:
+    return sum(s.count for s in view.segments if s.source != LITERAL)
+
+
+def _sum_ns(bits: int, delays: Delays) -> float:
+    if bits <= NARROW_SUM:
+        return delays.level_ns
+    return delays.carry_ns + bits * delays.carry_bit_ns
+
+
+def _levels(signals: int) -> int:
+    """Return the levels of logic that a function of so many signals takes."""
+    levels = 0
+    while signals > 1:
+        signals = -(-signals // LEVEL_INPUTS)
+        levels += 1
+    return levels
+
+
+def _test_and_choose(tested: int, delays: Delays) -> float:
+    """Return the delay of a choice by a test; a test of few signals is part of the level that chooses."""
+    return (1 if tested < LEVEL_INPUTS else 1 + _levels(tested)) * delays.level_ns
