@@ -196,6 +196,8 @@ class _Wirer:
     def view(self, value: int) -> Bits:  # noqa: PLR0911 (one per kind of operation)
         op, (lo, hi) = self.cone.ops[value], self.cone.ranges[value]
         width, signed = stored_width(lo, hi), lo < 0
+        if lo == hi:
+            return literal(lo)
         match op:
             case Read():
                 return self.cell(value, (), width, signed=signed)
@@ -207,6 +209,8 @@ class _Wirer:
                 return self._sum(value, op, width, signed=signed)
             case Round(a, bits, mode):
                 return self._rounded(value, self.views[a], bits, mode, width, signed=signed)
+            case Limit(a) if op.type.lo <= self.cone.ranges[a][0] and self.cone.ranges[a][1] <= op.type.hi:
+                return Bits(self.views[a].take(width).segments, signed)
             case Limit(a, target, is_signed, Overflow.WRAP):
                 low = self.views[a].take(target)
                 return Bits(low.segments, is_signed).fitted(lo, hi)
