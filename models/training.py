@@ -14,10 +14,10 @@ from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
-import keras  # noqa: E402
-import numpy as np  # noqa: E402
-import tensorflow as tf  # noqa: E402
-from qkeras import QActivation, QDense, quantized_bits, quantized_relu  # noqa: E402
+import keras
+import numpy as np
+import tensorflow as tf
+from qkeras import QActivation, QDense, quantized_bits, quantized_relu
 
 BITS = 6
 
@@ -49,6 +49,30 @@ def dense_network(name: str, sizes: tuple[int, ...], *, activation_integer: int,
         if k < len(sizes) - 1:
             layers.append(QActivation(quantized_relu(BITS, activation_integer), name=f"relu{k}"))
     return keras.Sequential(layers, name=name)
+
+
+def train(
+    model: keras.Model,
+    x: np.ndarray,
+    y: np.ndarray,
+    *,
+    loss: keras.losses.Loss,
+    rate: float,
+    epochs: int,
+    batch: int,
+    sparsity: float,
+    prune: tuple[float, float],
+) -> None:
+    """Train with Adam and a cosine learning rate from `rate` to 0, pruning meanwhile.
+
+    sparsity: fraction of each layer's weights that ends as zero. prune: when pruning begins and ends, as fractions of
+    the training.
+    """
+    steps = epochs * -(-len(x) // batch)
+    schedule = keras.optimizers.schedules.CosineDecay(rate, steps)
+    model.compile(keras.optimizers.Adam(schedule), loss)
+    pruning = Pruning(sparsity, begin=int(prune[0] * steps), end=int(prune[1] * steps))
+    model.fit(x, y, batch_size=batch, epochs=epochs, verbose=0, callbacks=[pruning])
 
 
 class Pruning(keras.callbacks.Callback):
@@ -88,8 +112,9 @@ def round_weights(model: keras.Model) -> None:
 
 def save(model: keras.Model, path: Path) -> None:
     """Write a `.keras` file whose bytes depend on the model only."""
-    model.compile()  # drops the optimizer's state, which the flow does not need
-    model.save(path)
+    bare = keras.Sequential.from_config(model.get_config())  # without the optimizer and its state
+    bare.set_weights(model.get_weights())
+    bare.save(path)
     with zipfile.ZipFile(path) as archive:
         parts = {name: archive.read(name) for name in sorted(archive.namelist())}
     metadata = json.loads(parts["metadata.json"])

@@ -1,15 +1,17 @@
-"""Train digits_mlp on scikit-learn's handwritten digits: `python -m models.digits_mlp.train` from the project's root."""
+"""Train digits_mlp on scikit-learn's handwritten digits.
+
+`python -m models.digits_mlp.train` from the project's root; about a minute.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from models import training
-
-import keras  # isort: skip
 import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
+
+from models import training
 
 HERE = Path(__file__).parent
 SEED = 7
@@ -35,11 +37,18 @@ def main() -> None:
     training.seed_everything(SEED)
     x_train, x_test, y_train, y_test = digits()
     model = training.dense_network("digits_mlp", SIZES, activation_integer=1, l1=1e-5)
-    steps = EPOCHS * (len(x_train) // BATCH)
-    rate = keras.optimizers.schedules.CosineDecay(3e-3, steps)
-    model.compile(keras.optimizers.Adam(rate), keras.losses.SparseCategoricalCrossentropy(from_logits=True))
-    pruning = training.Pruning(SPARSITY, begin=steps // 6, end=steps // 2)
-    model.fit(x_train, y_train, batch_size=BATCH, epochs=EPOCHS, verbose=0, callbacks=[pruning])
+    loss = training.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    training.train(
+        model,
+        x_train,
+        y_train,
+        loss=loss,
+        rate=3e-3,
+        epochs=EPOCHS,
+        batch=BATCH,
+        sparsity=SPARSITY,
+        prune=(1 / 6, 1 / 2),
+    )
     training.round_weights(model)
     training.save(model, HERE / "digits_mlp.keras")
     np.savez_compressed(HERE / "test.npz", x=x_test, y=y_test)

@@ -1,0 +1,130 @@
+"""The zoo's files: accuracy in the framework, quantized weights, vectors on the input type's grid, legal requests."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flow.baseline.gpu import check_must_beat
+from flow.device.links import check_reach, find_link
+from flow.device.parts import find_part
+from flow.plan.request import load_request
+from flow.zoo import find_subject, zoo_names
+
+ROOT = Path(__file__).parents[1]
+SHARED = ROOT.parent / "shared"
+MODELS = ROOT / "models"
+SIZES = {"digits_mlp": (64, 32, 32, 10), "jet_tagger": (16, 64, 32, 32, 5)}
+INPUT = {"digits_mlp": (1 / 16, 0, 15 / 16), "jet_tagger": (1 / 64, -32, 32 - 1 / 64)}
+LEAST_ACCURACY = {"digits_mlp": 0.95, "jet_tagger": 0.85}
+needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="../shared, with the public jets and models, is absent")
+
+
+@pytest.fixture(scope="module")
+def networks():
+    keras = pytest.importorskip("keras")
+    pytest.importorskip("qkeras")
+    return {name: keras.models.load_model(MODELS / name / f"{name}.keras") for name in SIZES}
+
+
+def vectors(name):
+    with np.load(MODELS / name / "test.npz") as file:
+        return file["x"], file["y"]
+
+
+def classes(network, x):
+    return network.predict(x, batch_size=4096, verbose=0).argmax(axis=1)
+
+
+def test_the_zoo_is_complete():
+    assert zoo_names() == tuple(sorted(SIZES))
+    for name in SIZES:
+        assert (MODELS / name / "README.md").is_file()
+        assert find_subject(name).vectors == MODELS / name / "test.npz"
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_requests_are_legal(name):
+    request = load_request(MODELS / name / "request.toml")
+    link, part = find_link(request.link), find_part(request.part)
+    assert request.boundary in link.boundaries
+    check_reach(link, part)
+    check_must_beat(request.must_beat, request.boundary)
+    payload = {"digits_mlp": (32, 20), "jet_tagger": (24, 10)}[name]
+    assert link.fixed_ns(*payload).typical < request.budget_ns
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_test_sets_lie_on_the_grid_of_the_input_type(name):
+    x, y = vectors(name)
+    step, low, high = INPUT[name]
+    assert x.dtype == np.float32
+    assert y.dtype == np.int64
+    assert x.shape == (len(y), SIZES[name][0])
+    assert np.array_equal(np.rint(x / step) * step, x)
+    assert low <= x.min()
+    assert x.max() <= high
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_model_files_carry_no_date(name):
+    with zipfile.ZipFile(MODELS / name / f"{name}.keras") as archive:
+        assert "date_saved" not in json.loads(archive.read("metadata.json"))
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_weights_are_six_bits_and_many_are_zero(name, networks):
+    convert = pytest.importorskip("keras").ops.convert_to_numpy
+    dense = [layer for layer in networks[name].layers if "dense" in layer.name]
+    assert (dense[0].kernel.shape[0], *(layer.units for layer in dense)) == SIZES[name]
+    for layer in dense:
+        for tensor in (layer.kernel, layer.bias):
+            raw = convert(tensor) * 32
+            assert np.array_equal(raw, np.rint(raw))
+            assert raw.min() >= -32
+            assert raw.max() <= 31
+        assert (convert(layer.kernel) == 0).mean() > 0.45
+    assert not networks[name].compiled
+
+
+@pytest.mark.parametrize("name", SIZES)
+def test_accuracy_on_the_committed_test_set(name, networks):
+    x, y = vectors(name)
+    assert (classes(networks[name], x) == y).mean() >= LEAST_ACCURACY[name]
+
+
+def test_the_digits_were_held_out():
+    pytest.importorskip("sklearn")
+    pytest.importorskip("qkeras")
+    from models.digits_mlp.train import digits
+
+    x_train, x_test, _, y_test = digits()
+    x, y = vectors("digits_mlp")
+    assert np.array_equal(x, x_test)
+    assert np.array_equal(y, y_test)
+    assert len(x_train) + len(x_test) == 1797
+
+
+@needs_shared
+def test_jet_tagger_on_real_jets(networks):
+    with np.load(SHARED / "data" / "jets_500.npz") as file:
+        x, y = file["x"], file["y"]
+    step, low, high = INPUT["jet_tagger"]
+    as_hardware_sees_them = (np.floor(x / step) * step).clip(low, high)
+    assert (classes(networks["jet_tagger"], as_hardware_sees_them) == y).mean() >= 0.74
+
+
+@needs_shared
+def test_the_labels_of_jet_tagger_are_its_teachers():
+    pytest.importorskip("qkeras")
+    from models.jet_tagger.train import Teacher
+
+    teacher = Teacher(SHARED / "models" / "qkeras_3layer.json")
+    x, y = vectors("jet_tagger")
+    assert np.array_equal(teacher.logits(x).argmax(axis=1), y)
+    assert set(np.bincount(y)) == {400}
+    with np.load(SHARED / "data" / "jets_500.npz") as file:
+        assert 0.77 <= (teacher.logits(file["x"]).argmax(axis=1) == file["y"]).mean() <= 0.82
