@@ -46,17 +46,19 @@ def cli() -> None:
 
 
 def _go(goal: str, options: dict[str, Any]) -> None:
-    from flow.steps import Options, run_to
+    from rich.console import Console
+
+    from flow.progress import Progress
+    from flow.steps.context import Options
+    from flow.steps.run import run_to
 
     as_json = options.pop("as_json")
-    report = run_to(goal, Options(**options))
+    report = run_to(goal, Options(**options), Progress(Console(stderr=True)))
     if as_json:
         from flow.report.report import report_to_json
 
         click.echo(report_to_json(report), nl=False)
     else:
-        from rich.console import Console
-
         from flow.report.terminal import print_report
 
         print_report(report, Console())
@@ -115,25 +117,32 @@ def run(**options: Any) -> None:
 @cli.command()
 def parts() -> None:
     """List the FPGA parts."""
+    from rich.console import Console
+
     from flow.report.catalogue import print_parts
 
-    print_parts()
+    print_parts(Console())
 
 
 @cli.command()
 def links() -> None:
     """List the links between the chip and the world."""
+    from rich.console import Console
+
     from flow.report.catalogue import print_links
 
-    print_links()
+    print_links(Console())
 
 
 @cli.command()
 def models() -> None:
     """List the models that come with fpgaflow."""
-    from flow.report.catalogue import print_models
+    from rich.console import Console
 
-    print_models()
+    from flow.report.catalogue import print_models
+    from flow.zoo import zoo_requests
+
+    print_models(zoo_requests(), Console())
 
 
 def main() -> None:

@@ -13,7 +13,7 @@ class UserError(Exception):
     """
 
 
-class MissingTool(UserError):
+class MissingTool(UserError):  # noqa: N818 — what is wrong, as the user reads it
     """Report a program that has to be installed first."""
 
 

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import shutil
 import tempfile
+import zipfile
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 def digest(*parts: bytes | str) -> str:
@@ -47,3 +53,17 @@ def digest_folder(folder: Path) -> str:
     for path in sorted(p for p in folder.rglob("*") if p.is_file()):
         parts += [path.relative_to(folder).as_posix(), path.read_bytes()]
     return digest(*parts)
+
+
+def write_npz(path: Path, arrays: dict[str, NDArray[Any]]) -> None:
+    """Write arrays as a compressed .npz, whole; same arrays, same bytes."""
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as archive:
+        for name, array in arrays.items():
+            member = io.BytesIO()
+            np.save(member, np.ascontiguousarray(array), allow_pickle=False)
+            # an explicit entry has the fixed date of 1980
+            entry = zipfile.ZipInfo(f"{name}.npy")
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(entry, member.getvalue())
+    write_whole(path, whole.getvalue())

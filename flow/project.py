@@ -69,6 +69,26 @@ class Project:
         return self.folder / "sim" / "result.json"
 
     @property
+    def bulk(self) -> Path:
+        """Return the file of the bulk run's result."""
+        return self.folder / "sim" / "bulk.json"
+
+    @property
+    def waves(self) -> Path:
+        """Return the file of the waveform."""
+        return self.folder / "sim" / "waves.fst"
+
+    @property
+    def netlist_simulation(self) -> Path:
+        """Return the file of the result of simulating the netlist."""
+        return self.folder / "sim" / "netlist_result.json"
+
+    @property
+    def routing(self) -> Path:
+        """Return the file of place and route's result."""
+        return self.folder / "synth" / "route" / "result.json"
+
+    @property
     def synthesis(self) -> Path:
         """Return the file of the synthesis' result."""
         return self.folder / "synth" / "result.json"

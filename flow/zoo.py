@@ -33,6 +33,11 @@ def zoo_names() -> tuple[str, ...]:
     return tuple(sorted(path.parent.name for path in zoo_folder().glob(f"*/{REQUEST}")))
 
 
+def zoo_requests() -> dict[str, Request]:
+    """Return the request of every zoo model by name."""
+    return {name: load_request(zoo_folder() / name / REQUEST) for name in zoo_names()}
+
+
 def find_subject(model: str) -> Subject:
     """Resolve a zoo name, a folder with a request.toml, or a model file; raise UserError otherwise."""
     if model in zoo_names():

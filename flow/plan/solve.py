@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import ceil, floor, log10
 
@@ -62,21 +62,32 @@ def round_up(period_ns: float) -> float:
     return round(ceil(period_ns / step - 1e-9) * step, 12)
 
 
-def solve(goal: Goal, balance: Callable[[int], Depths], delays: Delays) -> tuple[Solution, float]:
-    """Return the best solution, and the least total latency in ns that any depth reaches.
+def solve(
+    goal: Goal,
+    balance: Callable[[int], Depths],
+    delays: Delays,
+    *,
+    candidates: Iterable[int] = range(1, MOST_REGISTERS + 1),
+) -> tuple[Solution, float]:
+    """Return the best solution, and the least total latency in ns that any candidate reaches.
 
-    balance: a number of registers along the network to their best distribution.
+    balance: a number of registers along the network to their best distribution. candidates: numbers of registers,
+    ascending; the search ends where more of them bring nothing, or with the first that meets the goal: it is the
+    smallest.
     """
     solutions: list[Solution] = []
     shortest = float("inf")
     idle = 0
-    for registers in range(1, MOST_REGISTERS + 1):
+    for registers in candidates:
         depths = balance(registers)
+        # a longer pipeline with equal segments is no better
         idle = 0 if depths.worst_ns < 0.999 * shortest else idle + 1
         if idle > NO_LONGER_SHORTER:
             break
         shortest = min(shortest, depths.worst_ns)
-        solutions += [_solution(goal, depths, period, delays) for period in _periods(goal, depths, delays)]
+        solutions += [judged(goal, depths, period, delays) for period in _periods(goal, depths, delays)]
+        if any(s.verdict is Verdict.MET for s in solutions):
+            break
     reachable = [s.latency.total_ns for s in solutions if s.clock.may_close]
     return min(solutions, key=lambda s: s.rank), min(reachable, default=float("inf"))
 
@@ -87,15 +98,11 @@ def _periods(goal: Goal, depths: Depths, delays: Delays) -> tuple[float, ...]:
     return (round_up(depths.worst_ns * delays.high), round_up(depths.worst_ns))
 
 
-def _solution(goal: Goal, depths: Depths, period_ns: float, delays: Delays) -> Solution:
+def judged(goal: Goal, depths: Depths, period_ns: float, delays: Delays) -> Solution:
+    """Return the solution that these depths are with a clock period."""
     origin = Origin.PREDICTED if goal.period_ns is None else Origin.ASKED
     span = (depths.worst_ns * delays.low, depths.worst_ns * delays.high)
     clock = Clock(period_ns, span, origin, Origin.PREDICTED)
-    return judged(goal, depths, clock)
-
-
-def judged(goal: Goal, depths: Depths, clock: Clock) -> Solution:
-    """Return the solution that these depths and this clock are."""
     latency = latency_of(depths.cycles, clock.period_ns, goal.fixed_ns)
     required = required_interval(goal.rate_hz, clock.period_ns)
     verdict = judge(latency, clock, budget_ns=goal.budget_ns, interval=goal.interval, required=required)

@@ -208,9 +208,55 @@ class Report:
         return not (wrong_bits or wrong_beats or lost) and all(check.passed for check in self.checks)
 
 
-ADAPTER = TypeAdapter(Report)
+@dataclass(frozen=True, slots=True)
+class ConversionReport:
+    """Hold what the conversion has shown, as `conversion.json` keeps it for the report.
+
+    reference: what the vectors' expected outputs come from. labels: whether the vectors are labelled.
+    """
+
+    reference: str
+    vectors: int
+    fidelity: tuple[FidelityReport, ...]
+    framework_accuracy: float | None
+    hls4ml_accuracy: float | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BulkReport:
+    """Hold what the bulk run of the RTL has shown, as `sim/bulk.json` keeps it: all vectors, back to back."""
+
+    vectors: int
+    mismatches: int
+    accuracy: float | None
+
+
+_CONVERSION = TypeAdapter(ConversionReport)
+_BULK = TypeAdapter(BulkReport)
+_ADAPTER = TypeAdapter(Report)
+
+
+def conversion_to_json(conversion: ConversionReport) -> bytes:
+    """Return the contents of `conversion.json`."""
+    return _CONVERSION.dump_json(conversion, indent=1) + b"\n"
+
+
+def conversion_from_json(data: bytes) -> ConversionReport:
+    """Read `conversion.json`; raise ValueError when it is not one."""
+    return _CONVERSION.validate_json(data)
+
+
+def bulk_to_json(bulk: BulkReport) -> bytes:
+    """Return the contents of `sim/bulk.json`."""
+    return _BULK.dump_json(bulk, indent=1) + b"\n"
+
+
+def bulk_from_json(data: bytes) -> BulkReport:
+    """Read `sim/bulk.json`; raise ValueError when it is not one."""
+    return _BULK.validate_json(data)
 
 
 def report_to_json(report: Report) -> bytes:
     """Return the contents of `report.json`."""
-    return ADAPTER.dump_json(report, indent=1) + b"\n"
+    return _ADAPTER.dump_json(report, indent=1) + b"\n"

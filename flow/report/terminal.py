@@ -28,11 +28,12 @@ def time_text(ns: float) -> str:
     return f"{ns:.3g} ns"
 
 
-def _table(*columns: str, title: str, right: tuple[int, ...] = ()) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+def table(*columns: str, title: str, right: tuple[int, ...] = ()) -> Table:
+    """Return an empty table in the house style; `right` lists the columns aligned to the right."""
+    made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for k, column in enumerate(columns):
-        table.add_column(column, justify="right" if k in right else "left", overflow="fold")
-    return table
+        made.add_column(column, justify="right" if k in right else "left", overflow="fold")
+    return made
 
 
 def _heading(report: Report) -> Panel:
@@ -53,43 +54,43 @@ def _heading(report: Report) -> Panel:
 
 
 def _latency(report: Report) -> Table:
-    table = _table("latency", "value", "origin", title="Latency = Σ cycles × period + fixed", right=(1,))
+    rows = table("latency", "value", "origin", title="Latency = Σ cycles × period + fixed", right=(1,))
     lat, clock = report.latency, report.clock
-    table.add_row("critical path", f"{lat.cycles_predicted} cycles", "predicted")
+    rows.add_row("critical path", f"{lat.cycles_predicted} cycles", "predicted")
     if lat.cycles_simulated is not None:
         same = lat.cycles_simulated == lat.cycles_predicted
-        table.add_row("", f"{lat.cycles_simulated} cycles", Text("simulated", "" if same else "bold red"))
+        rows.add_row("", f"{lat.cycles_simulated} cycles", Text("simulated", "" if same else "bold red"))
     low, high = clock.range_ns
-    table.add_row(
+    rows.add_row(
         "clock period",
         f"{clock.period_ns:.4g} ns ({1e3 / clock.period_ns:.4g} MHz)",
         f"{clock.origin}; hardware may need {low:.3g} to {high:.3g} ns ({clock.range_origin})",
     )
     if clock.routed_ns is not None:
-        table.add_row("", f"{clock.routed_ns:.4g} ns", "routed, out of context")
-    table.add_row("core = cycles × period", time_text(lat.core_ns), str(lat.origin))
-    table.add_row("fixed (link)", time_text(lat.fixed_ns), f"{lat.fixed_origin}: {lat.fixed_source}")
-    table.add_row(Text("total", "bold"), Text(time_text(lat.total_ns), "bold"), "")
+        rows.add_row("", f"{clock.routed_ns:.4g} ns", "routed, out of context")
+    rows.add_row("core = cycles × period", time_text(lat.core_ns), str(lat.origin))
+    rows.add_row("fixed (link)", time_text(lat.fixed_ns), f"{lat.fixed_origin}: {lat.fixed_source}")
+    rows.add_row(Text("total", "bold"), Text(time_text(lat.total_ns), "bold"), "")
     if lat.best_ns is not None:
-        table.add_row("best reachable", time_text(lat.best_ns), "predicted, any pipeline depth")
+        rows.add_row("best reachable", time_text(lat.best_ns), "predicted, any pipeline depth")
     ii = report.ii
     required = "no rate asked" if ii.cycles_required is None else f"at most {ii.cycles_required} required"
     seen = "" if ii.cycles_simulated is None else f", {ii.cycles_simulated} simulated"
-    table.add_row("initiation interval", f"{ii.cycles_predicted} cycles", f"predicted{seen}; {required}")
-    return table
+    rows.add_row("initiation interval", f"{ii.cycles_predicted} cycles", f"predicted{seen}; {required}")
+    return rows
 
 
 def _path(report: Report) -> Table:
-    table = _table("node", "engine", "cycles", "time", "", "reason", title="Critical path, node by node", right=(2, 3))
+    rows = table("node", "engine", "cycles", "time", "", "reason", title="Critical path, node by node", right=(2, 3))
     longest = max([hop.ns for hop in report.critical_path] + [report.latency.fixed_ns, 1e-9])
     for hop in report.critical_path:
         bar = "█" * round(BAR * hop.ns / longest)
-        table.add_row(hop.node, hop.engine, str(hop.cycles), time_text(hop.ns), Text(bar, "cyan"), hop.reason)
+        rows.add_row(hop.node, hop.engine, str(hop.cycles), time_text(hop.ns), Text(bar, "cyan"), hop.reason)
     if report.latency.fixed_ns:
         bar = "█" * round(BAR * report.latency.fixed_ns / longest)
         fixed = time_text(report.latency.fixed_ns)
-        table.add_row(f"link {report.link}", "fixed", "", fixed, Text(bar, "magenta"), "both directions")
-    return table
+        rows.add_row(f"link {report.link}", "fixed", "", fixed, Text(bar, "magenta"), "both directions")
+    return rows
 
 
 def _count(counts: ResourceCounts | None, kind: str) -> str:
@@ -98,22 +99,22 @@ def _count(counts: ResourceCounts | None, kind: str) -> str:
 
 def _resources(report: Report) -> Table:
     found = report.resources
-    table = _table("cells", "predicted", "synthesized", "available", "used", title="Resources", right=(1, 2, 3, 4))
+    rows = table("cells", "predicted", "synthesized", "available", "used", title="Resources", right=(1, 2, 3, 4))
     for kind in ("lut", "ff", "dsp", "bram", "uram"):
         available = getattr(found.available, kind)
         best = found.synthesized or found.predicted
         used = f"{getattr(best, kind) / available:.1%}" if available else "–"
-        table.add_row(
+        rows.add_row(
             kind.upper(), _count(found.predicted, kind), _count(found.synthesized, kind), f"{available:,}", used
         )
-    return table
+    return rows
 
 
 def _verification(report: Report) -> Table:
-    table = _table("check", "result", "detail", title="Verification")
+    rows = table("check", "result", "detail", title="Verification")
 
     def row(name: str, detail: str, *, passed: bool) -> None:
-        table.add_row(name, Text("pass", "green") if passed else Text("FAIL", "bold red"), detail)
+        rows.add_row(name, Text("pass", "green") if passed else Text("FAIL", "bold red"), detail)
 
     bits, beats = report.bit_exact, report.timeline
     if bits is not None:
@@ -130,7 +131,7 @@ def _verification(report: Report) -> Table:
         )
     for check in report.checks:
         row(check.name, check.detail, passed=check.passed)
-    return table
+    return rows
 
 
 def _baseline_row(row: BaselineReport) -> tuple[RenderableType, ...]:
@@ -149,18 +150,18 @@ def _baseline_row(row: BaselineReport) -> tuple[RenderableType, ...]:
 
 
 def _baseline(report: Report) -> Table:
-    table = _table("baseline", "time", "boundary", "factor", "asked", "source", title="Beside a GPU", right=(1, 3))
+    rows = table("baseline", "time", "boundary", "factor", "asked", "source", title="Beside a GPU", right=(1, 3))
     for row in report.baseline:
-        table.add_row(*_baseline_row(row))
-    return table
+        rows.add_row(*_baseline_row(row))
+    return rows
 
 
 def _quality(report: Report) -> Table:
-    table = _table("layer", "max |error|", "of it conversion", title="Fidelity: framework against hls4ml", right=(1, 2))
+    rows = table("layer", "max |error|", "of it conversion", title="Fidelity: framework against hls4ml", right=(1, 2))
     for layer in report.fidelity:
         rest = "–" if layer.conversion_error is None else f"{layer.conversion_error:.3g}"
-        table.add_row(layer.layer, f"{layer.max_abs_error:.4g}", rest)
-    return table
+        rows.add_row(layer.layer, f"{layer.max_abs_error:.4g}", rest)
+    return rows
 
 
 def _accuracy(report: Report) -> str:

@@ -54,8 +54,8 @@ class _Top:
         self.placement = placement
         self.runs = runs
         self.interval = interval
-        self.inputs = _ports(graph, graph.inputs)
-        self.outputs = _ports(graph, graph.outputs)
+        self.inputs = tensor_ports(graph, graph.inputs)
+        self.outputs = tensor_ports(graph, graph.outputs)
         self.latency = max(placement.stage(name) for name in graph.outputs)
         self.items: list[Item] = []
         self.data = {name: Signal(f"edge_{name}", _bits(graph, name)) for name in self._edges()}
@@ -172,7 +172,7 @@ class _Top:
     def _watched_edges(self) -> tuple[Edge, ...]:
         edges = []
         for name in self._edges():
-            (tensor,) = _ports(self.graph, (name,))
+            (tensor,) = tensor_ports(self.graph, (name,))
             cycles = (self.placement.stage(name),)
             edges.append(Edge(name, self.data[name].name, self.valid[name].name, tensor, cycles))
         return tuple(edges)
@@ -183,7 +183,7 @@ def _bits(graph: Graph, name: str) -> int:
     return node.size * node.type.width
 
 
-def _ports(graph: Graph, names: tuple[str, ...]) -> tuple[TensorPort, ...]:
+def tensor_ports(graph: Graph, names: tuple[str, ...]) -> tuple[TensorPort, ...]:
     ports = []
     offset = 0
     for name in names:

@@ -1,0 +1,226 @@
+"""Put a report together from the results of a run's steps."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from flow.baseline.gpu import check_must_beat, factor, rows
+from flow.baseline.roofline import roofline
+from flow.device.links import find_link
+from flow.device.parts import Part, find_part
+from flow.graph.graph import Graph
+from flow.graph.nodes import Affine, Dense
+from flow.latency.budget import Latency, Origin, Verdict, judge, latency_of, required_interval
+from flow.latency.timeline import Timeline
+from flow.plan.plan import Plan
+from flow.report.report import (
+    FORMAT,
+    AccuracyReport,
+    AvailableCounts,
+    BaselineReport,
+    BitReport,
+    BulkReport,
+    CheckReport,
+    ClockReport,
+    ConversionReport,
+    HopReport,
+    IntervalReport,
+    LatencyReport,
+    Report,
+    ResourceCounts,
+    ResourcesReport,
+    RooflineReport,
+    TimelineReport,
+)
+from flow.simulate.result import SimulationResult
+from flow.synth.result import RoutingResult, SynthesisResult
+
+REVISED = "The plan was revised on build: "
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Hold what the steps of a run have left; None is a step that has not run."""
+
+    graph: Graph
+    plan: Plan
+    timeline: Timeline
+    must_beat: tuple[str, ...] = ()
+    conversion: ConversionReport | None = None
+    simulation: SimulationResult | None = None
+    bulk: BulkReport | None = None
+    synthesis: SynthesisResult | None = None
+    netlist: SimulationResult | None = None
+    routing: RoutingResult | None = None
+
+
+def collect(found: Findings) -> Report:
+    """Return the report; simulated cycles, where there are any, are what its nanoseconds are counted from."""
+    plan, simulation = found.plan, found.simulation
+    check_must_beat(found.must_beat, plan.boundary)
+    simulated = None if simulation is None else simulation.latency_simulated
+    cycles = found.timeline.latency if simulated is None else simulated
+    latency = latency_of(cycles, plan.clock.period_ns, plan.fixed_ns)
+    link = find_link(plan.link)
+    interval = None if simulation is None or simulation.interval_simulated is None else simulation.interval_simulated
+    required = required_interval(plan.rate_hz, plan.clock.period_ns)
+    return Report(
+        format=FORMAT,
+        model=plan.model,
+        part=plan.part,
+        link=plan.link,
+        boundary=plan.boundary,
+        budget_ns=plan.budget_ns,
+        rate_hz=plan.rate_hz,
+        verdict=_verdict(found, latency, required),
+        limiter=plan.limiter,
+        advice=plan.advice,
+        clock=ClockReport(
+            plan.clock.period_ns,
+            plan.clock.range_ns,
+            plan.clock.origin,
+            plan.clock.range_origin,
+            None if found.routing is None else found.routing.period_ns,
+        ),
+        latency=LatencyReport(
+            cycles_predicted=found.timeline.latency,
+            cycles_simulated=simulated,
+            core_ns=latency.core_ns,
+            fixed_ns=plan.fixed_ns[1],
+            fixed_range_ns=(plan.fixed_ns[0], plan.fixed_ns[2]),
+            total_ns=latency.total_ns,
+            best_ns=plan.best_ns if plan.best_ns < float("inf") else None,
+            origin=Origin.PREDICTED if simulated is None else Origin.SIMULATED,
+            fixed_origin=Origin.ASKED if link.given else Origin.PUBLISHED,
+            fixed_source=link.source,
+        ),
+        ii=IntervalReport(required, found.timeline.interval, None if interval is None else round(interval)),
+        bit_exact=_bits(found),
+        timeline=None
+        if simulation is None
+        else TimelineReport(simulation.edges, simulation.beats_checked, simulation.beats_wrong),
+        checks=_checks(found),
+        critical_path=tuple(
+            HopReport(hop.node, hop.engine, hop.cycles, hop.cycles * plan.clock.period_ns, hop.reason)
+            for hop in found.timeline.critical_path
+        ),
+        resources=ResourcesReport(_predicted(plan), _synthesized(found), _available(find_part(plan.part))),
+        baseline=_baseline(found, latency.total_ns),
+        roofline=_roofline(found.graph),
+        fidelity=() if found.conversion is None else found.conversion.fidelity,
+        accuracy=_accuracy(found),
+        notes=_notes(found),
+    )
+
+
+def _verdict(found: Findings, latency: Latency, required: int | None) -> Verdict:
+    """Judge what was simulated, where it was; a routed period beyond the constraint is a miss."""
+    plan = found.plan
+    if found.routing is not None and found.routing.period_ns > plan.clock.period_ns * (1 + 1e-9):
+        return Verdict.MISSED
+    interval = found.timeline.interval
+    if found.simulation is not None and found.simulation.interval_simulated is not None:
+        interval = round(found.simulation.interval_simulated)
+    verdict = judge(latency, plan.clock, budget_ns=plan.budget_ns, interval=interval, required=required)
+    return Verdict.MET if verdict is Verdict.MET_IF_CLOCK_CLOSES and found.routing is not None else verdict
+
+
+def _bits(found: Findings) -> BitReport | None:
+    if found.simulation is None:
+        return None
+    reference = "the integer evaluator" if found.conversion is None else found.conversion.reference
+    if found.bulk is None:
+        return BitReport(found.simulation.vectors, found.simulation.mismatches, reference)
+    return BitReport(found.bulk.vectors, found.bulk.mismatches + found.simulation.mismatches, reference)
+
+
+def _checks(found: Findings) -> tuple[CheckReport, ...]:
+    checks = []
+    if found.simulation is not None:
+        checks += [CheckReport(check.name, check.passed, check.detail) for check in found.simulation.checks]
+        for edge in found.simulation.wrong_edges:
+            checks.append(CheckReport(f"edge {edge.name}", passed=False, detail=edge.fault))
+    if found.netlist is not None:
+        checks += [CheckReport(f"netlist: {c.name}", c.passed, c.detail) for c in found.netlist.checks]
+    return tuple(checks)
+
+
+def _predicted(plan: Plan) -> ResourceCounts:
+    total = plan.resources
+    per_node = {p.choice.output: {"lut": p.resources.lut, "ff": p.resources.ff} for p in plan.runs}
+    return ResourceCounts(total.lut, total.ff, total.dsp, total.bram, total.uram, Origin.PREDICTED, per_node)
+
+
+def _synthesized(found: Findings) -> ResourceCounts | None:
+    if found.synthesis is None:
+        return None
+    total = found.synthesis.total
+    per_node = {
+        instance.instance or "top": {"lut": instance.resources.lut, "ff": instance.resources.ff}
+        for instance in found.synthesis.instances
+    }
+    return ResourceCounts(total.lut, total.ff, total.dsp, total.bram, total.uram, Origin.SYNTHESIZED, per_node)
+
+
+def _available(part: Part) -> AvailableCounts:
+    fractions = part.usable
+    usable = {kind: getattr(fractions, kind) for kind in ("lut", "ff", "dsp", "bram", "uram")}
+    return AvailableCounts(part.lut, part.ff, part.dsp, part.bram, part.uram, usable, part.source)
+
+
+def work_of(graph: Graph) -> tuple[int, int]:
+    """Return the multiplications of one inference, and the bytes of its weights at their own widths."""
+    bits = 0
+    for node in graph.nodes:
+        if isinstance(node, Dense):
+            bits += node.weights.size * node.weight_type.width + node.bias.size * node.bias_type.width
+        elif isinstance(node, Affine):
+            bits += node.scale.size * node.scale_type.width + node.bias.size * node.bias_type.width
+    return graph.multiplications, -(-bits // 8)
+
+
+def _baseline(found: Findings, total_ns: float) -> tuple[BaselineReport, ...]:
+    reports = []
+    for row in rows(*work_of(found.graph), found.plan.boundary):
+        must = row.name in found.must_beat
+        ratio = factor(row, total_ns)
+        beaten = None if ratio is None or not must else ratio > 1
+        reports.append(
+            BaselineReport(
+                row.name, row.ns, row.range_ns, row.boundary, row.origin, row.source, ratio, must, beaten, row.note
+            )
+        )
+    return tuple(reports)
+
+
+def _roofline(graph: Graph) -> RooflineReport:
+    roof = roofline(*work_of(graph))
+    return RooflineReport(roof.device, roof.bound_ns, roof.source, roof.why)
+
+
+def _accuracy(found: Findings) -> AccuracyReport | None:
+    conversion, bulk = found.conversion, found.bulk
+    if conversion is None:
+        return None
+    rtl = None if bulk is None else bulk.accuracy
+    if conversion.framework_accuracy is None and conversion.hls4ml_accuracy is None and rtl is None:
+        return None
+    return AccuracyReport(conversion.vectors, conversion.framework_accuracy, conversion.hls4ml_accuracy, rtl)
+
+
+def _notes(found: Findings) -> tuple[str, ...]:
+    notes = list(found.graph.notes)
+    if found.conversion is not None:
+        notes += found.conversion.notes
+    notes += [REVISED + text for text in found.plan.revisions]
+    for name, result in (("simulated", found.simulation), ("synthesized", found.synthesis)):
+        if result is not None and result.changed_files:
+            notes.append(f"{', '.join(result.changed_files)} differ from what was generated; {name} as they are.")
+    if found.simulation is not None and found.simulation.first_mismatch:
+        notes.append(f"First wrong bits: {found.simulation.first_mismatch}")
+    link = find_link(found.plan.link)
+    if link.not_included:
+        notes.append(f"Link {link.name} leaves out: {', '.join(link.not_included)}.")
+    if found.synthesis is not None and found.synthesis.shortage:
+        notes.append(found.synthesis.shortage)
+    return tuple(dict.fromkeys(notes))

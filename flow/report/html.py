@@ -1,0 +1,20 @@
+"""The report as one HTML file without anything to fetch."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+from rich.terminal_theme import DEFAULT_TERMINAL_THEME
+
+from flow.report.report import Report
+from flow.report.terminal import print_report
+
+WIDTH = 140  # characters
+
+
+def to_html(report: Report) -> bytes:
+    """Return the terminal report as a page: same report, same bytes."""
+    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor")
+    print_report(report, console)
+    return console.export_html(theme=DEFAULT_TERMINAL_THEME).encode()

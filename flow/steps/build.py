@@ -1,0 +1,71 @@
+"""From `model.json` to `plan.json`, `timeline.json`, `rtl/`, `signature.json` and `hls/`."""
+
+from __future__ import annotations
+
+from flow.files import replace_folder, write_whole
+from flow.graph.graph import Graph
+from flow.graph.store import load_graph
+from flow.latency.timeline import timeline_to_json
+from flow.plan.plan import Plan, plan_to_json
+from flow.plan.planner import make_plan
+from flow.rtl.design import Design, realize
+from flow.rtl.signature import load_signature
+from flow.rtl.top import write_rtl
+from flow.samples import load_samples
+from flow.simulate.runner import changed_files
+from flow.steps.context import Context
+
+
+def build(run: Context, *, renew: bool) -> None:
+    """Bring the hardware up to date; what was changed by hand is kept and named, unless `renew`."""
+    project = run.project
+    inputs = run.plan_digest()
+    if project.signature.exists() and not renew:
+        changed = changed_files(project.folder, load_signature(project.signature))
+        if changed:
+            run.progress.warn(f"changed by hand, used as it is: {', '.join(changed)} (fpgaflow build renews it)")
+            return
+        outputs = (project.signature, project.rtl, project.plan, project.timeline)
+        if project.is_current("build", inputs, outputs):
+            run.progress.skip("build", "nothing changed")
+            return
+    graph = load_graph(project.model)
+    with run.progress.step("plan") as tell:
+        plan = make_plan(graph, run.request)
+        cycles = sum(choice.depth for choice in plan.choices)
+        tell(f"{cycles} registers, {plan.clock.period_ns:.4g} ns, {plan.resources.lut:,} LUTs (predicted)")
+    with run.progress.step("build: solve matrices, place registers, write SystemVerilog") as tell:
+        design = realize(graph, run.request, plan)
+        _write(run, design)
+        tell(
+            f"{design.timeline.latency} cycles; longest segment {design.placement.worst_ns:.3g} ns, "
+            f"{design.plan.resources.lut:,} LUTs (predicted)"
+        )
+    for revision in design.plan.revisions:
+        run.progress.warn(f"plan revised: {revision}")
+    if not run.is_graph:
+        _write_hls(run, graph, design.plan)
+    project.record("build", inputs)
+
+
+def _write(run: Context, design: Design) -> None:
+    write_rtl(run.project.folder, design.modules, design.signature)
+    write_whole(run.project.plan, plan_to_json(design.plan))
+    write_whole(run.project.timeline, timeline_to_json(design.timeline))
+
+
+def _write_hls(run: Context, graph: Graph, plan: Plan) -> None:
+    """Write the hls4ml project with the plan's knobs: an unrolled node is Latency with reuse factor 1."""
+    from flow.frontend.convert import write_project
+    from flow.frontend.load import load
+    from flow.frontend.source import Knobs
+
+    with run.progress.step("write the hls4ml project") as tell, run.project.scratch() as scratch:
+        source = load(run.subject.path, run.config)
+        labels = dict.fromkeys(graph.node(name).label for choice in plan.choices for name in choice.nodes)
+        knobs = {label: Knobs(reuse_factor=1, strategy="Latency") for label in labels}
+        samples = load_samples(run.project.inputs, graph)
+        new = scratch / "hls"
+        write_project(source, new, knobs, graph=graph, inputs=samples.inputs, scratch=scratch / "csim")
+        replace_folder(new, run.project.hls)
+        tell("Latency, reuse factor 1")
