@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from flow.errors import UserError
 from flow.fixed import FixedType, IntArray, Overflow, Rounding, cast
+from flow.frontend.border import to_graph
 from flow.frontend.silence import silence
 from flow.graph.graph import Graph
 from flow.graph.nodes import Affine, AnyNode, Dense, Input, Quantize, Relu, Reshape
@@ -171,24 +173,29 @@ def hls_type(kind: FixedType) -> str:
 
 
 def random_branches(seed: int, count: int, *, wide: bool = False) -> Branches:
-    """Draw `count` independent networks with random layers, weights, precisions and quantizers."""
+    """Draw `count` independent networks with random layers, weights, precisions and quantizers.
+
+    Networks that the border refuses (a cast that the C++ types get wrong) are drawn again.
+    """
     rng = np.random.default_rng(seed)
     layers: list[dict[str, Any]] = []
     named: dict[str, Any] = {}
     inputs, outputs = [], []
-    for branch in range(count):
-        chain, config, n = _random_chain(rng, f"b{branch}", wide=wide)
+    while len(inputs) < count:
+        chain, config = _random_chain(rng, f"b{len(inputs)}", wide=wide)
+        one = Branches(tuple(chain), {"LayerName": config}, (chain[0]["name"],), (chain[-1]["name"],))
+        try:
+            to_graph(to_model(one, Path("unwritten")), name="one", label_of={})
+        except UserError:
+            continue
         layers += chain
-        named.update(config)
+        named |= config
         inputs.append(chain[0]["name"])
         outputs.append(chain[-1]["name"])
-        assert n > 0
     return Branches(tuple(layers), {"LayerName": named}, tuple(inputs), tuple(outputs))
 
 
-def _random_chain(
-    rng: np.random.Generator, prefix: str, *, wide: bool
-) -> tuple[list[dict[str, Any]], dict[str, Any], int]:
+def _random_chain(rng: np.random.Generator, prefix: str, *, wide: bool) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     width = (1, 40) if wide else (1, 10)
     n = int(rng.integers(1, 6))
     integer_like = 0.1
@@ -240,7 +247,7 @@ def _random_chain(
             layer |= {"class_name": "Activation", "activation": "relu" if which == "relu" else "linear", "n_in": n}
         layers.append(layer)
         config[name] = {"Precision": precision}
-    return layers, config, n
+    return layers, config
 
 
 def _random_quantizer(rng: np.random.Generator) -> Any:

@@ -7,6 +7,7 @@ computes what hls4ml's C simulation computes. Semantics: hls4ml's nnet_utils hea
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,7 +74,7 @@ def write_files(model: Any, folder: Path) -> None:
     model.config.config["Stamp"] = "flow"
     keras_model = model.config.config.pop("KerasModel", None)
     try:
-        with silence(), _numpy_product():
+        with silence(), _numpy_product(), _without_keras():
             model.write()
     except Exception as error:
         raise UserError(f"hls4ml cannot write its project for '{model.config.get_project_name()}': {error}") from error
@@ -107,6 +108,19 @@ def _numpy_product() -> Iterator[None]:
         yield
     finally:
         del vars(np)["product"]
+
+
+@contextmanager
+def _without_keras() -> Iterator[None]:
+    """Keep hls4ml's writer from importing Keras, seconds of work, for a model that it does not have to store."""
+    if "keras" in sys.modules:
+        yield
+        return
+    sys.modules["keras"] = None  # type: ignore[assignment] # Python's way to make an import fail
+    try:
+        yield
+    finally:
+        del sys.modules["keras"]
 
 
 def to_graph(model: Any, *, name: str, label_of: Mapping[str, str], notes: tuple[str, ...] = ()) -> Graph:

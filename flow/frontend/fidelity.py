@@ -1,0 +1,235 @@
+"""The fidelity gate tells whether hls4ml converted the model into the same function.
+
+Bit-exactness with hls4ml's C simulation proves nothing where hls4ml itself computes something else. So every layer
+of a second conversion with *generous* widths is fed with the framework's own values and compared with what the
+framework makes of them. There, only float arithmetic may differ. The bound, per layer:
+
+    |difference| <= 2**-16 × (1 + n_in / 256) × largest sum of magnitudes
+
+A float32 has 24 significant bits; a sum of n terms and the few roundings of a scale or a normalization lose at most
+the last 8 (more for n beyond 256). A layer that ends in a quantizer of the model may differ by the step that such an
+error causes at a rounding boundary, and by nothing else. What is larger is a different function, and is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flow.errors import UserError
+from flow.fixed import FixedArray, FixedType, IntArray, Overflow, Rounding, cast, from_float
+from flow.graph.graph import Graph, evaluate
+from flow.graph.nodes import Affine, AnyNode, Dense, Quantize, Relu
+
+BOUND = 2.0**-16
+_TERMS = 256
+# exact integers take a microsecond per product
+_GATE_PRODUCTS = 10_000_000
+_GATE_VECTORS = 256
+_HIDDEN_BITS = 48
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerError:
+    """Hold the largest differences of one layer's output from the framework's.
+
+    max_abs_error: of the converted model, quantization included. generous_error: of the conversion with generous
+    widths. function_error: of the generous layer alone, fed with the framework's values, beyond what the bound allows
+    at rounding boundaries; `bound` is what it may be.
+    """
+
+    label: str
+    max_abs_error: float
+    generous_error: float
+    function_error: float
+    bound: float
+
+    @property
+    def quantization(self) -> float:
+        """Return how much of the error the chosen widths cause."""
+        return max(0.0, self.max_abs_error - self.generous_error)
+
+
+@dataclass(frozen=True, slots=True)
+class Fidelity:
+    """Hold the errors of every layer that the framework knows, in order, and on how many vectors they were seen."""
+
+    layers: tuple[LayerError, ...]
+    vectors: int
+    probes: int
+
+    @property
+    def worst(self) -> LayerError:
+        """Return the layer with the largest error."""
+        return max(self.layers, key=lambda layer: layer.max_abs_error)
+
+
+def probe_inputs(inputs: tuple[Floats, ...], graph: Graph) -> tuple[Floats, ...]:
+    """Return vectors for the gate: the first ones given, mirrored and enlarged so that limits are reached, and zero."""
+    count = max(1, min(len(inputs[0]), _GATE_VECTORS, _GATE_PRODUCTS // (3 * max(1, graph.multiplications))))
+    return tuple(np.concatenate([x[:count], -x[:count], 8 * x[:count], np.zeros((1, *x.shape[1:]))]) for x in inputs)
+
+
+def measure(
+    *,
+    labels: tuple[str, ...],
+    reference: Graph,
+    reference_values: Mapping[str, FixedArray],
+    framework: Mapping[str, Floats],
+    generous: Graph,
+    generous_values: Mapping[str, FixedArray],
+    probed: Mapping[str, Floats],
+) -> Fidelity:
+    """Compare both conversions with the framework, layer by layer.
+
+    labels: the model's layers in order. framework: its outputs by label on the user's vectors, on which
+    `reference_values` were computed; probed: its outputs on the probe vectors, on which `generous_values` were.
+    Raises UserError, naming the first layer, when what remains of a layer's error is beyond the bound.
+    """
+    target = _targets(labels, generous, probed)
+    target_of_reference = _targets(labels, reference, framework)
+    forced = _check_alone(generous, target, probed, generous_values)
+    layers = []
+    for name, (error, bound) in forced.items():
+        if name not in target_of_reference:
+            raise UserError(
+                f"layer '{generous.node(name).label}': hls4ml has it with generous widths only; "
+                "its precision changes what hls4ml builds: set the precision of this layer explicitly"
+            )
+        first = _difference(reference_values[name], framework[target_of_reference[name]])
+        remaining = _difference(generous_values[name], probed[target[name]])
+        layers.append(LayerError(generous.node(name).label, first, remaining, error, bound))
+    for layer in layers:
+        if not layer.function_error <= layer.bound:
+            raise UserError(
+                f"layer '{layer.label}': hls4ml converts it into a different function: with generous widths and the "
+                f"framework's own inputs it is off by {layer.function_error:.6g}, where float arithmetic explains "
+                f"{layer.bound:.2g}. Replace the layer, or the option of it that hls4ml ignores"
+            )
+    count = len(next(iter(framework.values())))
+    return Fidelity(tuple(layers), count, len(next(iter(probed.values()))))
+
+
+def _targets(labels: tuple[str, ...], graph: Graph, known: Mapping[str, Floats]) -> dict[str, str]:
+    """Return node name -> the layer whose output the node computes, for the last node of each layer.
+
+    A layer without a node was fused into the one before it (batch normalization), or does nothing at inference
+    (dropout): the node before it computes its output.
+    """
+    last = {node.label: node for node in graph.nodes}
+    found: dict[str, str] = {}
+    current: AnyNode | None = None
+    for label in labels:
+        if label in last:
+            current = last[label]
+        if current is None or label not in known:
+            continue
+        if known[label][0].size == current.size:
+            found[current.name] = label
+    return found
+
+
+def _check_alone(
+    graph: Graph, target: Mapping[str, str], probed: Mapping[str, Floats], inputs: Mapping[str, FixedArray]
+) -> dict[str, tuple[float, float]]:
+    """Feed every layer with the framework's values; return by node (error, bound)."""
+    values: dict[str, FixedArray] = {}
+    slack: dict[str, float] = {}
+    found: dict[str, tuple[float, float]] = {}
+    for node in graph.nodes:
+        if node.kind == "input":
+            values[node.name], slack[node.name] = inputs[node.name], node.type.step
+            continue
+        (x,) = (values[name] for name in node.inputs)
+        values[node.name] = node.evaluate((x,))
+        slack[node.name] = _slack(node, x, slack[node.inputs[0]])
+        if node.name not in target:
+            slack[node.name] += node.type.step  # it may have rounded either way
+            continue
+        wanted = probed[target[node.name]].reshape(-1, *node.shape)
+        error = _beyond_boundaries(node, x, values[node.name], wanted, slack[node.name])
+        found[node.name] = (error, slack[node.name])
+        # a float32 on the grid of the type is kept exactly; others by half a step
+        values[node.name] = FixedArray(from_float(wanted, _nearest(node.type)), node.type)
+        slack[node.name] = 0.0 if _on_grid(wanted, node.type) else node.type.step
+    return found
+
+
+def _slack(node: AnyNode, x: FixedArray, before: float) -> float:
+    """Return how far float arithmetic and an input off by `before` may move a node's output."""
+    given = np.abs(x.to_float())
+    if isinstance(node, Dense):
+        weights = np.abs(np.asarray(node.weights, dtype=np.float64)) * node.weight_type.step
+        bias = np.abs(np.asarray(node.bias, dtype=np.float64)) * node.bias_type.step
+        sums = given.reshape(len(given), -1) @ weights + bias
+        share = BOUND * (1 + node.n_in / _TERMS)
+        return share * float(sums.max(initial=0.0)) + before * float(weights.sum(axis=0).max(initial=0.0))
+    if isinstance(node, Affine):
+        scale = np.abs(np.asarray(node.scale, dtype=np.float64)) * node.scale_type.step
+        bias = np.abs(np.asarray(node.bias, dtype=np.float64)) * node.bias_type.step
+        return BOUND * float((given * scale + bias).max(initial=0.0)) + before * float(scale.max(initial=0.0))
+    if isinstance(node, Quantize | Relu):
+        return BOUND * 2.0**-6 * float(given.max(initial=0.0)) + before
+    return before
+
+
+def _beyond_boundaries(node: AnyNode, x: FixedArray, got: FixedArray, wanted: Floats, slack: float) -> float:
+    """Return the largest difference, leaving out elements that `slack` moves over a rounding boundary."""
+    difference = np.abs(got.to_float() - wanted)
+    if node.kind == "reshape" or node.type.step <= slack or not np.any(difference > slack):
+        return float(difference.max(initial=0.0))
+    fine = FixedType(
+        node.type.width + _HIDDEN_BITS + 64, node.type.integer + 64, signed=True, rounding=Rounding.TRN,
+        overflow=Overflow.SAT,
+    )  # fmt: skip
+    before = replace(node, type=fine).evaluate((x,)).raw.astype(object)
+    shift = int(np.ceil(slack / fine.step)) + 1
+    for moved in (before - shift, before + shift):
+        raw = cast(moved, fine.fraction, node.type, fine.width + 1)
+        difference = np.minimum(difference, np.abs(FixedArray(raw, node.type).to_float() - wanted))
+    return float(difference.max(initial=0.0))
+
+
+def _difference(got: FixedArray, wanted: Floats) -> float:
+    return float(np.abs(got.to_float().reshape(len(wanted), -1) - wanted.reshape(len(wanted), -1)).max(initial=0.0))
+
+
+def _nearest(kind: FixedType) -> FixedType:
+    """Return the type with the modes that keep a value best."""
+    return replace(kind, rounding=Rounding.RND_CONV, overflow=Overflow.SAT)
+
+
+def _on_grid(values: Floats, kind: FixedType) -> bool:
+    kept = FixedArray(from_float(values, _nearest(kind)), kind).to_float()
+    return bool(np.array_equal(kept, values))
+
+
+def quantize_inputs(inputs: tuple[Floats, ...], graph: Graph) -> dict[str, IntArray]:
+    """Return the user's floats as raw integers of the graph's input types, by input node."""
+    return {
+        name: from_float(x.reshape(-1, *graph.node(name).shape), graph.node(name).type)
+        for name, x in zip(graph.inputs, inputs, strict=True)
+    }
+
+
+def check_fidelity(source: Any, *, inputs: tuple[Floats, ...], reference: Graph, generous: Graph) -> Fidelity:
+    """Measure both conversions of a `Source` against its `predict`, and refuse a different function.
+
+    inputs: floats in declared order, shape (batch, *input shape).
+    """
+    probes = probe_inputs(inputs, generous)
+    return measure(
+        labels=source.labels,
+        reference=reference,
+        reference_values=evaluate(reference, quantize_inputs(inputs, reference)),
+        framework=source.predict(inputs),
+        generous=generous,
+        generous_values=evaluate(generous, quantize_inputs(probes, generous)),
+        probed=source.predict(probes),
+    )
