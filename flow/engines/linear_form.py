@@ -51,7 +51,9 @@ class LinearForm:
         start = 0
         for size, lowest, highest in spans:
             part = self.coefficients[start : start + size]
-            up, down = int(part[part > 0].sum()), int(part[part < 0].sum())
+            magnitude = self.weight if len(spans) == 1 else int(np.abs(part).sum())
+            net = int(part.sum())
+            up, down = (magnitude + net) // 2, (net - magnitude) // 2
             lo, hi = lo + up * lowest + down * highest, hi + up * highest + down * lowest
             start += size
         return lo, hi
