@@ -145,9 +145,7 @@ def pipeline(count: int = 50) -> HandDesign:
         ),
         files=(),
     )
-    values = {
-        port.name: FixedArray(raw, port.type) for port, raw in ((X, x), (SUMS, sums), (RELU, relu), (Y, y))
-    }
+    values = {port.name: FixedArray(raw, port.type) for port, raw in ((X, x), (SUMS, sums), (RELU, relu), (Y, y))}
     return HandDesign(PIPELINE, signature, expected(signature, values))
 
 
