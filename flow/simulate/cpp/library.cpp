@@ -40,6 +40,9 @@ extern "C" {
 void* design_new() {
     auto design = std::make_unique<Design>();
     design->top = std::make_unique<Vtop>(&design->context, "top");
+    design->top->clk_i = 0;
+    design->top->rst_i = 1;
+    design->top->eval();  // runs initial blocks: memories are filled here
     return design.release();
 }
 

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flow.errors import UserError, VerificationError
+from flow.simulate.bulk import bulk_model
+from tests.simulate.designs import HandDesign, pipeline, serial
+
+pytestmark = pytest.mark.eda
+
+
+@pytest.mark.parametrize("design", [pipeline(5000), serial(5000)], ids=["pipeline", "serial"])
+def test_bulk_results_are_those_of_the_evaluator(design: HandDesign, tmp_path: Path) -> None:
+    model = bulk_model(design.write(tmp_path / "a folder"))
+    steps: list[tuple[int, int]] = []
+    run = model.run(design.vectors.words_in, progress=lambda done, total: steps.append((done, total)))
+    np.testing.assert_array_equal(run.words_out, design.vectors.words_out)
+    assert steps[-1] == (5000, 5000)
+    signature = design.signature
+    chunks = 3
+    per_chunk = signature.latency_cycles - signature.interval_cycles + 1
+    assert run.cycles == 5000 * signature.interval_cycles + chunks * per_chunk
+    single = model.run(design.vectors.words_in[:10], threads=1)
+    np.testing.assert_array_equal(single.words_out, design.vectors.words_out[:10])
+
+
+def test_a_change_in_the_rtl_shows_and_a_compiled_design_is_reused(tmp_path: Path) -> None:
+    design = pipeline(100)
+    bulk_model(design.write(tmp_path))
+    library = tmp_path / "sim" / "bulk" / "design.so"
+    made = library.stat().st_mtime_ns
+    bulk_model(tmp_path)
+    assert library.stat().st_mtime_ns == made
+    changed = bulk_model(design.write(tmp_path / "other", edits={"12'sd37": "12'sd38"}))
+    assert not np.array_equal(changed.run(design.vectors.words_in).words_out, design.vectors.words_out)
+
+
+def test_wrong_words_and_silent_hardware_are_refused(tmp_path: Path) -> None:
+    design = pipeline(10)
+    mute = {"assign valid_o = y_valid_q;": "assign valid_o = y_valid_q && b_valid_q;"}
+    model = bulk_model(design.write(tmp_path, edits=mute))
+    with pytest.raises(UserError, match=r"takes \(n, 1\)"):
+        model.run(np.zeros((4, 2), np.uint64))
+    with pytest.raises(VerificationError, match="only 9 of 10 inferences"):
+        model.run(design.vectors.words_in)
+    assert model.run(design.vectors.words_in[:0]).words_out.shape == (0, 1)
+
+
+def test_wide_ports_are_copied_whole(tmp_path: Path) -> None:
+    wide = pipeline(1)
+    text = """
+module pipeline (
+    input logic clk_i, input logic rst_i, input logic valid_i, input logic [119:0] data_i,
+    output logic valid_o, output logic [119:0] data_o, output logic overrun_o
+);
+  always_ff @(posedge clk_i) data_o <= ~data_i;
+  always_ff @(posedge clk_i) valid_o <= valid_i && !rst_i;
+  assign overrun_o = 1'b0;
+endmodule
+"""
+    port = replace(wide.signature.inputs[0], shape=(15,))
+    signature = replace(wide.signature, latency_cycles=1, inputs=(port,), outputs=(replace(port, name="y"),), edges=())
+    model = bulk_model(HandDesign(text, signature, wide.vectors).write(tmp_path))
+    words = np.random.default_rng(3).integers(0, 1 << 63, size=(300, 2)).astype(np.uint64)
+    words[:, 1] &= np.uint64((1 << 56) - 1)
+    expected = ~words
+    expected[:, 1] &= np.uint64((1 << 56) - 1)
+    np.testing.assert_array_equal(model.run(words).words_out, expected)

@@ -1,0 +1,134 @@
+"""The judgement itself, on traces written by hand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sim.checks import Trace, first_output, judge, sustained_interval, telling_beats, wanted
+from sim.design import Design, Tensor, Watch
+from sim.traffic import SETTLE, Due, Traffic, alone, back_to_back, with_gaps, with_resets
+
+WORDS = tuple(range(1, 21))
+BEATS = Watch(
+    name="halves",
+    valid="v",
+    data="d",
+    cycles=(2, 3),
+    tensors=(Tensor("halves", (4,), 4, 1, True, 0),),
+    expected=tuple((word, word << 3 & 0xFF) for word in WORDS),
+    mask=0xFF,
+)
+PORT = replace(BEATS, name="output", cycles=(5,), expected=tuple((word,) for word in WORDS))
+DESIGN = Design(latency=5, interval=2, input_bits=8, inputs=WORDS, watches=(PORT, BEATS))
+
+
+def perfect(watch: Watch, traffic: Traffic, shift_valid: int = 0, shift_data: int = 0, hold: int = 0) -> Trace:
+    valid = bytearray(traffic.cycles)
+    data = dict.fromkeys(range(-2, traffic.cycles + 2), 0xA5)
+    for due in traffic.due(watch):
+        for back in range(hold + 1):
+            data[due.cycle + shift_data - back] = watch.expected[due.vector][due.beat]
+        if due.cycle + shift_valid < traffic.cycles:
+            valid[due.cycle + shift_valid] = 1
+    return Trace({watch.valid: valid}, {watch.data: data}, bytearray(traffic.cycles))
+
+
+@pytest.mark.parametrize("watch", [PORT, BEATS])
+def test_what_is_due_passes(watch: Watch) -> None:
+    traffic = back_to_back(DESIGN, 30)
+    finding = judge(watch, traffic, perfect(watch, traffic))
+    assert (finding.checked, finding.wrong, finding.fault) == (30 * len(watch.cycles), 0, None)
+
+
+@pytest.mark.parametrize("shift", [-2, -1, 1, 2])
+@pytest.mark.parametrize("kind", ["shift_valid", "shift_data"])
+@pytest.mark.parametrize("watch", [PORT, BEATS])
+def test_any_shift_is_found(watch: Watch, kind: str, shift: int) -> None:
+    traffic = with_gaps(DESIGN, 40, np.random.default_rng(1))
+    assert judge(watch, traffic, perfect(watch, traffic, **{kind: shift})).wrong > 0
+
+
+def test_data_that_was_there_before_is_early() -> None:
+    traffic = with_gaps(DESIGN, 40, np.random.default_rng(1))
+    finding = judge(PORT, traffic, perfect(PORT, traffic, hold=1))
+    assert finding.wrong >= 30
+    assert finding.fault is not None
+    assert "right one cycle before" in finding.fault
+    assert finding.wrong_bits == 0
+
+
+def test_equal_data_can_tell_nothing() -> None:
+    constant = replace(PORT, expected=((3,),) * len(WORDS))
+    traffic = back_to_back(DESIGN, 30)
+    assert judge(constant, traffic, perfect(constant, traffic, hold=1)).wrong == 0
+    assert telling_beats(constant, traffic) == 0
+    assert telling_beats(PORT, traffic) == 29
+
+
+def test_one_wrong_bit_names_its_element() -> None:
+    traffic = back_to_back(DESIGN, 3)
+    trace = perfect(BEATS, traffic)
+    last = traffic.due(BEATS)[-1]
+    assert (last.inference, last.beat) == (2, 1)
+    trace.data["d"][last.cycle] ^= 0x80
+    finding = judge(BEATS, traffic, trace)
+    assert (finding.wrong, finding.wrong_bits) == (1, 1)
+    # beat 1 of two carries elements 2 and 3; raw 3 << 3 is 24: nibbles 8 and 1
+    assert finding.mismatch == "'halves'[3]: expected 0.5 (raw 1), got -3.5 (raw -7), inference 2 (vector 2)"
+
+
+def test_one_stray_or_missing_valid_is_found() -> None:
+    traffic = back_to_back(DESIGN, 5)
+    trace = perfect(PORT, traffic)
+    trace.valid["v"][traffic.cycles - 1] = 1
+    finding = judge(PORT, traffic, trace)
+    assert finding.fault == f"cycle {traffic.cycles - 1}: v was high while nothing was due"
+    trace = perfect(PORT, traffic)
+    trace.valid["v"][6] = 0
+    finding = judge(PORT, traffic, trace)
+    assert finding.fault == "cycle 6: v was low when beat 0 of inference 0 was due"
+
+
+def test_a_missing_signal_is_a_fault() -> None:
+    traffic = back_to_back(DESIGN, 5)
+    assert judge(BEATS, traffic, Trace({"v": bytearray(traffic.cycles)}, {}, bytearray())).wrong == 1
+
+
+def test_a_reset_takes_what_is_in_flight() -> None:
+    traffic = replace(back_to_back(DESIGN, 4), resets=frozenset({0, 6}))
+    # starts at 1, 3, 5 and 7: the first would come out in cycle 6, in which the reset is asserted
+    assert [(due.cycle, due.inference) for due in traffic.due(PORT)] == [(12, 3)]
+    assert traffic.due(BEATS)[0] == Due(cycle=3, inference=0, vector=0, beat=0)
+
+
+def test_traffic_keeps_the_interval_and_ends_empty() -> None:
+    rng = np.random.default_rng(2)
+    gaps = with_gaps(DESIGN, 200, rng)
+    distances = np.diff([start.cycle for start in gaps.starts])
+    assert distances.min() == DESIGN.interval
+    assert distances.max() > DESIGN.depth
+    assert gaps.cycles == gaps.starts[-1].cycle + DESIGN.depth + SETTLE
+    resets = with_resets(DESIGN, rng)
+    assert {start.cycle for start in resets.starts} >= resets.resets - {0}
+    taken = len(resets.starts) - len(resets.due(PORT))
+    assert taken > len(resets.resets) - 1
+
+
+def test_latency_and_interval_are_measured() -> None:
+    traffic = back_to_back(DESIGN, 10)
+    trace = perfect(PORT, traffic)
+    assert sustained_interval(DESIGN, traffic, trace) == 2
+    assert first_output(DESIGN, traffic, trace) == 5
+    trace.valid["v"][6] = 0
+    assert sustained_interval(DESIGN, traffic, trace) is None
+    lone = alone(DESIGN)
+    assert first_output(DESIGN, lone, perfect(PORT, lone, shift_valid=3)) == 8
+    assert first_output(DESIGN, lone, Trace({"v": bytearray(lone.cycles)}, {}, bytearray())) is None
+
+
+def test_data_is_read_where_it_is_due_and_one_cycle_before() -> None:
+    traffic = alone(DESIGN)
+    assert wanted((BEATS,), traffic) == {"d": {2, 3, 4}}
