@@ -127,7 +127,7 @@ class GraphBuilder:
             if k + self.n_in in needed:
                 needed |= {self.adders[k].a, self.adders[k].b}
         new = {k: k for k in range(self.n_in)}
-        kept = []
+        kept: list[Add] = []
         for k, add in enumerate(self.adders, start=self.n_in):
             if k in needed:
                 new[k] = self.n_in + len(kept)

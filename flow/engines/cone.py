@@ -142,8 +142,8 @@ class Cone:
         return min(lo for lo, _ in ranges), max(hi for _, hi in ranges)
 
 
-ADDER_DELAY = 32  # against 1 for each bit of its carry chain: 0.5 ns and 15 ps in current parts
-LEVEL_DELAY = 24
+ADDER_DELAY = 150  # against 1 for each bit of its carry chain: 1.13 ns and 7.5 ps on routed UltraScale+ parts
+LEVEL_DELAY = 50
 
 
 def op_delay(op: Op, width: int) -> int:

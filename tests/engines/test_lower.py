@@ -237,6 +237,16 @@ def test_every_mode_behind_a_dense(rounding: Rounding, overflow: Overflow) -> No
                 assert_equal(graph, lower_graph(graph, solve=plain_graph), x)
 
 
+def test_a_sum_that_always_ties_is_made_even() -> None:
+    kinds = ("fixed<6,6>", "fixed<4,4>", "fixed<20,20>", "fixed<20,20>")
+    for bias in range(-8, 8):
+        layer = dense(np.array([[8], [-16]]), np.array([bias]), kinds)
+        quantize = Quantize(name="r", label="r", inputs=("d",), shape=(1,), type=parse_type("fixed<8,10,RND_CONV>"))
+        graph = chain("fixed<3,3>", layer, quantize, size=2)
+        x = np.stack(np.meshgrid(np.arange(-4, 4), np.arange(-4, 4)), axis=-1).reshape(-1, 2)
+        assert_equal(graph, lower_graph(graph, solve=plain_graph), x)
+
+
 def test_wide_types_do_not_wrap() -> None:
     rng = np.random.default_rng(3)
     weights = rng.integers(-(1 << 31), 1 << 31, (4, 3))
