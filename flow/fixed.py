@@ -20,6 +20,10 @@ from flow.errors import UserError
 IntArray = NDArray[Any]  # int64, or object holding Python integers
 
 INT64_BITS = 63  # magnitude bits of an int64
+FLOAT64_BITS = 53  # significant bits of a float64
+
+# far beyond what hls4ml's C++ types take; keeps a corrupt file from asking for a number of a billion bits
+MAX_WIDTH = 1024
 
 
 class Rounding(StrEnum):
@@ -47,8 +51,8 @@ class Overflow(StrEnum):
 class FixedType:
     """Describe a fixed-point format.
 
-    width: total bits (at least 1). integer: bits left of the point, the sign included; it may exceed the
-    width or be negative.
+    width: total bits (1 to MAX_WIDTH). integer: bits left of the point, the sign included; it may exceed the
+    width or be negative (from -MAX_WIDTH to MAX_WIDTH). Raises UserError beyond.
     """
 
     width: int
@@ -58,8 +62,10 @@ class FixedType:
     overflow: Overflow = Overflow.WRAP
 
     def __post_init__(self) -> None:
-        if self.width < 1:
-            raise UserError(f"a fixed-point type needs at least 1 bit, not {self.width}")
+        if not 1 <= self.width <= MAX_WIDTH:
+            raise UserError(f"a fixed-point type has 1 to {MAX_WIDTH} bits, not {self.width}")
+        if abs(self.integer) > MAX_WIDTH:
+            raise UserError(f"a fixed-point type has at most {MAX_WIDTH} integer bits, not {self.integer}")
 
     @property
     def fraction(self) -> int:
@@ -96,8 +102,8 @@ class FixedType:
 
 
 _TYPE = re.compile(
-    r"^(?:ap_)?(?P<u>u?)(?P<base>fixed|int)\s*<\s*(?P<w>\d+)\s*"
-    r"(?:,\s*(?P<i>-?\d+)\s*)?(?:,\s*(?:AP_)?(?P<q>[A-Z_]+)\s*)?(?:,\s*(?:AP_)?(?P<o>[A-Z_]+)\s*)?(?:,\s*0\s*)?>$"
+    r"^(?:ap_)?(?P<u>u?)(?P<base>fixed|int)\s*<\s*(?P<w>\d{1,9})\s*"
+    r"(?:,\s*(?P<i>-?\d{1,9})\s*)?(?:,\s*(?:AP_)?(?P<q>[A-Z_]+)\s*)?(?:,\s*(?:AP_)?(?P<o>[A-Z_]+)\s*)?(?:,\s*0\s*)?>$"
 )
 
 
@@ -137,6 +143,15 @@ def integers(raw: IntArray, bits: int) -> IntArray:
     return raw.astype(np.int64 if bits <= INT64_BITS else object, copy=False)
 
 
+def product(x: IntArray, matrix: IntArray, bits: int) -> IntArray:
+    """Return the exact matrix product of raw integers whose every partial sum has at most `bits` magnitude bits."""
+    if bits <= FLOAT64_BITS:
+        # exact there, and far faster than numpy's integer product
+        total = x.astype(np.float64) @ matrix.astype(np.float64)
+        return np.asarray(total.astype(np.int64))
+    return np.asarray(integers(x, bits) @ integers(matrix, bits))
+
+
 def round_off(raw: IntArray, shift: int, mode: Rounding) -> IntArray:
     """Divide raw integers by ``2**shift`` (shift >= 0), rounded to an integer by `mode`."""
     if shift == 0:
@@ -148,7 +163,7 @@ def round_off(raw: IntArray, shift: int, mode: Rounding) -> IntArray:
         return kept
     dropped = raw - (kept << shift)
     if mode is Rounding.TRN_ZERO:
-        return kept + ((raw < 0) & (dropped != 0))
+        return np.asarray(kept + ((raw < 0) & (dropped != 0)))
     half = 1 << (shift - 1)
     above, tie = dropped > half, dropped == half
     up = {
@@ -158,7 +173,7 @@ def round_off(raw: IntArray, shift: int, mode: Rounding) -> IntArray:
         Rounding.RND_INF: tie & (raw >= 0),
         Rounding.RND_CONV: tie & ((kept & 1) == 1),
     }[mode]
-    return kept + (above | up)
+    return np.asarray(kept + (above | up))
 
 
 def limit(raw: IntArray, target: FixedType) -> IntArray:

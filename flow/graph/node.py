@@ -13,16 +13,15 @@ from flow.fixed import FixedArray, FixedType, IntArray
 
 
 def _to_array(value: Any) -> IntArray:
-    array = np.asarray(value)
-    if array.size == 0:
-        array = array.astype(np.int64)
-    if array.dtype.kind not in "iu" and array.dtype != object:
-        raise ValueError("expected integers")
-    if array.dtype == object and not all(isinstance(v, int) for v in array.flat):
-        raise ValueError("expected integers")
-    if array.dtype != object:
-        array = array.astype(np.int64)
-    array = array.copy()
+    """Return nested lists of integers, or an integer array, as a read-only array: int64 where all values fit."""
+    if isinstance(value, np.ndarray) and value.dtype.kind == "i":
+        array = value.astype(np.int64)
+    else:
+        array = np.array(value, dtype=object)
+        if not all(isinstance(v, int | np.integer) and not isinstance(v, bool) for v in array.flat):
+            raise ValueError("expected integers in a regular array")
+        if all(-(2**63) <= v < 2**63 for v in array.flat):
+            array = array.astype(np.int64)
     array.setflags(write=False)
     return array
 
@@ -56,10 +55,10 @@ class Node:
         """Return the multiplications of one inference, zero weights included."""
         return 0
 
-    def evaluate(self, args: tuple[FixedArray, ...]) -> FixedArray:
+    def evaluate(self, args: tuple[FixedArray, ...]) -> FixedArray:  # noqa: ARG002 — the contract
         """Compute the output, bit-exact with hls4ml's C simulation (Vitis flavour)."""
         raise TypeError(f"{type(self).__name__} has no evaluate")
 
-    def problems(self, args: tuple[Node, ...]) -> tuple[str, ...]:
+    def problems(self, args: tuple[Node, ...]) -> tuple[str, ...]:  # noqa: ARG002 — the contract
         """Return what is inconsistent between this node and those that feed it."""
         return ()

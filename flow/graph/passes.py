@@ -23,9 +23,9 @@ def drop_identities(graph: Graph) -> Graph:
     """Bypass quantizers whose output type has the format of their input."""
     source: dict[str, str] = {}
     kept = []
-    for node in graph.nodes:
-        inputs = tuple(source.get(name, name) for name in node.inputs)
-        node = replace(node, inputs=inputs)
+    for old in graph.nodes:
+        inputs = tuple(source.get(name, name) for name in old.inputs)
+        node = replace(old, inputs=inputs)
         if node.kind == "quantize" and node.name not in graph.outputs:
             before = graph.node(inputs[0])
             if before.type.exact() == node.type.exact() and before.type.lo >= node.type.lo:

@@ -33,16 +33,20 @@ def from_json(data: bytes, origin: str) -> Graph:
     try:
         stored = _ADAPTER.validate_json(data)
         if stored.format != FORMAT:
-            raise UserError(f"{origin}: format {stored.format} is not {FORMAT}; convert the model again")
+            raise ValueError(f"format {stored.format} is not {FORMAT}; convert the model again")
         verify(stored.graph)
     except ValidationError as error:
-        first = error.errors()[0]
+        first = error.errors(include_url=False, include_input=False)[0]
         raise UserError(f"{origin} is not a model.json: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    except ValueError as error:
+    except (ValueError, UserError) as error:
         raise UserError(f"{origin}: {error}") from None
     return stored.graph
 
 
 def load_graph(path: Path) -> Graph:
-    """Read a saved `model.json`."""
-    return from_json(path.read_bytes(), str(path))
+    """Read a saved `model.json`; raise UserError when there is none or it is not one."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"cannot read {path}: {error.strerror}") from None
+    return from_json(data, str(path))

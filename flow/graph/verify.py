@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
+
 from flow.graph.graph import Graph
+from flow.graph.nodes import AnyNode
+
+# names reach C++, SystemVerilog and file names as they are
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,254}")
+# more than any network that fits on a chip; keeps a corrupt file from asking for all memory
+MAX_ELEMENTS = 1 << 24
 
 
 def verify(graph: Graph) -> None:
     """Raise ValueError, naming the node, when the graph is not well formed."""
-    seen: set[str] = set()
+    seen: dict[str, AnyNode] = {}
     for node in graph.nodes:
         where = f"node '{node.name}' ({node.kind}, layer '{node.label}')"
+        if not _NAME.fullmatch(node.name):
+            raise ValueError(f"{where}: the name must be letters, digits and _, a letter first")
         if node.name in seen:
             raise ValueError(f"{where}: the name is used twice")
         missing = [name for name in node.inputs if name not in seen]
@@ -19,9 +29,11 @@ def verify(graph: Graph) -> None:
             raise ValueError(f"{where}: has {len(node.inputs)} inputs")
         if not node.shape or min(node.shape) < 1:
             raise ValueError(f"{where}: shape {node.shape} has no elements")
-        for problem in node.problems(graph.feeding(node)):
+        if node.size > MAX_ELEMENTS:
+            raise ValueError(f"{where}: shape {node.shape} has more than {MAX_ELEMENTS} elements")
+        for problem in node.problems(tuple(seen[name] for name in node.inputs)):
             raise ValueError(f"{where}: {problem}")
-        seen.add(node.name)
+        seen[node.name] = node
     inputs = tuple(node.name for node in graph.nodes if node.kind == "input")
     if set(inputs) != set(graph.inputs) or len(inputs) != len(graph.inputs):
         raise ValueError(f"the graph declares inputs {graph.inputs}, its input nodes are {inputs}")

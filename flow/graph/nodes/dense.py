@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from flow.fixed import FixedArray, FixedType, IntArray, Overflow, cast, integers, limit
+from flow.fixed import FixedArray, FixedType, IntArray, Overflow, cast, integers, limit, product
 from flow.graph.node import Codes, Node
 
 
@@ -83,15 +83,16 @@ class Dense(Node):
         product_bits = x.type.width + self.weight_type.width
         if self.is_linear(x.type):
             shift = self.accumulator.fraction - fraction
-            bits = product_bits + shift + self.n_in.bit_length() + self.accumulator.width
-            total = integers(raw, bits) @ integers(self.weights, bits)
-            acc = limit(integers(self.start, bits) + (total << shift), self.accumulator)
+            sum_bits = product_bits + self.n_in.bit_length()
+            bits = max(sum_bits + shift, self.accumulator.width) + 2
+            total = integers(product(raw, self.weights, sum_bits), bits) << shift
+            acc = limit(integers(self.start, bits) + total, self.accumulator)
         else:
             wide = self.accumulator.width + 1
             acc = np.broadcast_to(self.start, (raw.shape[0], self.n_out))
             for i in range(self.n_in):
-                product = integers(raw[:, i : i + 1], product_bits) * integers(self.weights[i], product_bits)
-                term = cast(product, fraction, self.accumulator, product_bits)
+                exact = integers(raw[:, i : i + 1], product_bits) * integers(self.weights[i], product_bits)
+                term = cast(exact, fraction, self.accumulator, product_bits)
                 acc = limit(integers(acc, wide) + integers(term, wide), self.accumulator)
         out = cast(acc, self.accumulator.fraction, self.type, self.accumulator.width)
         return FixedArray(out.reshape(raw.shape[0], *self.shape), self.type)

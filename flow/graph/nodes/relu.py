@@ -31,8 +31,8 @@ class Relu(Node):
             negative = np.zeros_like(positive)
         else:
             bits = x.type.width + self.slope_type.width
-            product = integers(x.raw, bits) * self.slope
-            negative = cast(product, x.type.fraction + self.slope_type.fraction, self.type, bits)
+            scaled = integers(x.raw, bits) * self.slope
+            negative = cast(scaled, x.type.fraction + self.slope_type.fraction, self.type, bits)
         return FixedArray(np.where(x.raw > 0, positive, negative), self.type)
 
     def problems(self, args: tuple[Node, ...]) -> tuple[str, ...]:
@@ -40,6 +40,8 @@ class Relu(Node):
         found = []
         if args[0].shape != self.shape:
             found.append(f"shape {self.shape} differs from its input's {args[0].shape}")
+        if self.slope_type is None and self.slope:
+            found.append(f"slope {self.slope} has no type")
         if self.slope_type is not None and not self.slope_type.lo <= self.slope <= self.slope_type.hi:
             found.append(f"slope {self.slope} is outside {self.slope_type}")
         return tuple(found)
