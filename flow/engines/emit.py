@@ -282,8 +282,9 @@ def _not(a: Expr) -> Expr:
 def _resized(width: int, bits: Expr) -> Expr:
     if bits.width == width:
         return bits
-    # an operand of a cast takes on its width, one in braces keeps its own
-    return Resize(width, bits if isinstance(bits, Slice | Number) else Join((bits,)))
+    # an operand of a cast takes on its width and is extended by its sign; one in braces keeps its bits
+    plain = isinstance(bits, Slice | Number) and not bits.signed
+    return Resize(width, bits if plain else Join((bits,)))
 
 
 def _pattern(value: int, width: int) -> Number:

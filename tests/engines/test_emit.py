@@ -1,0 +1,163 @@
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flow.engines.cone import Add, Cone, Constant, Limit, Op, Port, Read, Round, Select, run_cone
+from flow.engines.emit import cone_module
+from flow.engines.module import Binary, Module, Wire
+from flow.engines.network import connect
+from flow.engines.pipeline import place
+from flow.engines.registers import held_bits
+from flow.fixed import FixedType, Overflow, Rounding
+from flow.rtl.printer import print_module
+from tests.benches import Case, failures, lint, words
+from tests.cones import DELAYS, random_cone, random_tensors
+
+BATCH = 150
+
+
+def case_of(cone: Cone, kinds: tuple[FixedType, ...], out: FixedType, depth: int, seed: int) -> Case:
+    placement = place(connect((cone,), () if depth == 0 else (cone.name,)), (depth,), DELAYS)
+    module = cone_module(placement.cones[0], kinds, out, ("a label",))
+    tensors = random_tensors(np.random.default_rng(seed), cone.inputs, BATCH)
+    columns = tuple(words(t, kind) for t, kind in zip(tensors, kinds, strict=True))
+    return Case(module, depth, columns, words(run_cone(cone, tensors), out))
+
+
+def every_mode() -> list[Case]:
+    """Return, for one signed and one unsigned input, all roundings and all limits, from widths 1 to 70."""
+    cases = []
+    for signed in (True, False):
+        for width in (1, 2, 7, 70):
+            kind = FixedType(width, width, signed)
+            ops: list[Op] = [Read(0, 0)]
+            ranges = [(kind.lo, kind.hi)]
+            for bits, mode in ((b, m) for b in (1, 2, 3, width + 1) for m in Rounding):
+                ops.append(Round(0, bits, mode))
+                ranges.append((-(1 << 69), (1 << 70) - 1))
+            for w, s, mode in ((w, s, m) for w in (1, 2, 6, 7, 8) for s in (True, False) for m in Overflow):
+                target = Limit(0, w, s, mode)
+                ops.append(target)
+                ranges.append((target.type.lo, target.type.hi))
+            name = f"modes_{width}_{'s' if signed else 'u'}"
+            cone = Cone(name, (Port("x", 1, kind.lo, kind.hi),), tuple(ops), tuple(ranges), tuple(range(len(ops))))
+            cases.append(case_of(cone, (kind,), FixedType(72, 72), 0, width))
+    return cases
+
+
+def drawn() -> list[Case]:
+    cases = []
+    for seed in range(14):
+        cone, kinds, out = random_cone(seed, name=f"c{seed}", size=10 + 4 * seed, widest=(24, 24, 100)[seed % 3])
+        cases.append(case_of(cone, kinds, out, seed % 5, seed))
+    return cases
+
+
+def broken(case: Case) -> Case:
+    """Return the case with the adders of its module turned into subtractors."""
+    items = list(case.module.items)
+    for k, item in enumerate(items):
+        if isinstance(item, Wire) and isinstance(item.value, Binary) and item.value.operator == "+":
+            items[k] = Wire(item.signal, replace(item.value, operator="-"))
+    return replace(case, module=replace(case.module, name=f"{case.module.name}_broken", items=tuple(items)))
+
+
+@pytest.mark.eda
+def test_hardware_computes_what_the_cone_computes(tmp_path: Path) -> None:
+    cases = every_mode() + drawn()
+    cone, kinds, out = random_cone(24, name="faulty", size=30)
+    right = case_of(cone, kinds, out, 2, 24)
+    wrong = [
+        broken(right),
+        replace(right, module=replace(right.module, name="flow_cone_late"), depth=3),
+        replace(right, module=replace(right.module, name="flow_cone_early"), depth=1),
+    ]
+    found = failures(tmp_path, [*cases, right, *wrong])
+    assert found[: len(cases) + 1] == [0] * (len(cases) + 1)
+    assert all(found[len(cases) + 1 :]), "a fault in the hardware was not seen"
+    for case in cases:
+        assert not lint(tmp_path, [tmp_path / f"{case.module.name}.sv"], case.module.name)
+    done = subprocess.run(
+        [sys.executable, "-c", _YOSYS, *(f"{case.module.name}.sv" for case in cases)],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Warning" not in done.stdout, [line for line in done.stdout.splitlines() if "Warning" in line]
+
+
+_YOSYS = """
+import sys
+from pyosys import libyosys as ys
+design = ys.Design()
+ys.run_pass("read_verilog -sv " + " ".join(sys.argv[1:]), design)
+ys.run_pass("hierarchy -check", design)
+ys.run_pass("proc", design)
+ys.run_pass("check -assert", design)
+"""
+
+
+def module_of(cone: Cone, kinds: tuple[FixedType, ...], out: FixedType, depth: int) -> Module:
+    placement = place(connect((cone,), (cone.name,) if depth else ()), (depth,), DELAYS)
+    return cone_module(placement.cones[0], kinds, out)
+
+
+def rectifier() -> Cone:
+    port = Port("x", 1, -128, 127)
+    ops: tuple[Op, ...] = (Read(0, 0), Limit(0, 4, False, Overflow.SAT), Constant(0), Select(0, 1, 2))
+    return Cone("relu", (port,), ops, ((-128, 127), (0, 15), (0, 0), (0, 15)), (3,))
+
+
+def test_a_rectifier_that_saturates_unsigned_needs_no_select() -> None:
+    text = print_module(module_of(rectifier(), (FixedType(8, 8),), FixedType(4, 4, False), 0))
+    assert text.count("assign v") == 1
+    assert "clk_i" not in text
+
+
+def test_low_bits_pass_an_adder_by() -> None:
+    ports = (Port("x", 2, 0, 255),)
+    cone = Cone("sum", ports, (Read(0, 0), Read(0, 1), Add(0, 1, 0, 3)), ((0, 255), (0, 255), (0, 2295)), (2,))
+    text = print_module(module_of(cone, (FixedType(8, 8, False),), FixedType(12, 12, False), 0))
+    assert "logic [8:0] v2;" in text
+    assert "{v2, x0[2:0]}" in text
+
+
+def test_dead_bits_are_not_registered() -> None:
+    ports = (Port("x", 2, 0, 255),)
+    ops: tuple[Op, ...] = (Read(0, 0), Read(0, 1), Add(0, 1), Round(2, 5, Rounding.TRN))
+    cone = Cone("sum", ports, ops, ((0, 255), (0, 255), (0, 510), (0, 15)), (3,))
+    placement = place(connect((cone,), ("sum",)), (2,), DELAYS)
+    assert sum(h.mask.bit_count() for h in held_bits(placement.cones[0])) == 2 * 4
+
+
+def test_labels_cannot_leave_the_comment() -> None:
+    placement = place(connect((rectifier(),), ()), (0,), DELAYS)
+    label = 'a\nendmodule */ `include "x" \\ \u2028 verilator lint_off'
+    module = cone_module(placement.cones[0], (FixedType(8, 8),), FixedType(4, 4, False), (label,))
+    lines = print_module(module).splitlines()
+    assert re.search(r"^// Layers: a\?endmodule", "\n".join(lines), re.MULTILINE)
+    assert lines.count("endmodule") == 1
+    assert not any("`" in line or "\\" in line for line in lines)
+
+
+def test_a_big_cone_is_printed_quickly() -> None:
+    leaves, adders = 1000, 8000
+    ops: list[Op] = [Read(0, k) for k in range(leaves)]
+    ranges = [(-128, 127)] * leaves
+    rng = np.random.default_rng(1)
+    for _ in range(adders):
+        a, b = (int(v) for v in rng.integers(0, min(len(ops), leaves * 2), 2))
+        ops.append(Add(a, b))
+        ranges.append((ranges[a][0] + ranges[b][0], ranges[a][1] + ranges[b][1]))
+    cone = Cone("big", (Port("x", leaves, -128, 127),), tuple(ops), tuple(ranges), tuple(range(leaves, len(ops))))
+    module = module_of(cone, (FixedType(8, 8),), FixedType(16, 16), 1)
+    assert print_module(module).count("assign v") == adders
