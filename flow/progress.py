@@ -43,6 +43,10 @@ class Progress:
         if self._status is not None:
             self._status.update(f"{self._name}: {text} [dim]({done} of {total})[/]")
 
+    def count(self, done: int, total: int) -> None:
+        """Show how many inferences the running step has done."""
+        self.line(f"{done:,} of {total:,} inferences")
+
     def line(self, text: str) -> None:
         """Show what the running step does."""
         if self._status is not None:
