@@ -120,11 +120,19 @@ def save(model: keras.Model, path: Path) -> None:
     metadata = json.loads(parts["metadata.json"])
     metadata.pop("date_saved", None)
     parts["metadata.json"] = json.dumps(metadata).encode()
+    parts["config.json"] = json.dumps(_without_addresses(json.loads(parts["config.json"]))).encode()
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, data in parts.items():
             archive.writestr(zipfile.ZipInfo(name), data, zipfile.ZIP_DEFLATED)
     path.write_bytes(buffer.getvalue())
+
+
+def _without_addresses(config: Any) -> Any:
+    """Return a Keras configuration without `shared_object_id`, which holds memory addresses; nothing is shared here."""
+    if isinstance(config, dict):
+        return {key: _without_addresses(value) for key, value in config.items() if key != "shared_object_id"}
+    return [_without_addresses(value) for value in config] if isinstance(config, list) else config
 
 
 def agreement(model: keras.Model, x: np.ndarray, y: np.ndarray) -> float:

@@ -69,9 +69,10 @@ def test_test_sets_lie_on_the_grid_of_the_input_type(name):
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_model_files_carry_no_date(name):
+def test_model_files_carry_no_dates_nor_addresses(name):
     with zipfile.ZipFile(MODELS / name / f"{name}.keras") as archive:
         assert "date_saved" not in json.loads(archive.read("metadata.json"))
+        assert b"shared_object_id" not in archive.read("config.json")
         assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
