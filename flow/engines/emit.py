@@ -60,7 +60,6 @@ class _Emitter:
         self.result = Signal("data_o", len(self.wiring.cone.outputs) * output.width)
         self.held = held_bits(cone)
         self.drivers: dict[tuple[int, int], tuple[Signal, int]] = {}  # signal and its lowest bit, per cell and stage
-        self.unused: list[Expr] = []
 
     def module(self, layers: tuple[str, ...]) -> Module:
         name = f"flow_cone_{self.cone.name}"
@@ -69,11 +68,10 @@ class _Emitter:
             item for stage in range(min(self.cone.arrivals), self.cone.departure + 1) for item in self._stage(stage)
         ]
         items += [Comment("output"), Assign(self.result, self._packed())]
-        self._note_unread_inputs()
-        if self.unused:
+        unread = _unread(items, self.ports)
+        if unread:
             # one sink, named so that lint knows it is meant: bits that lower bits of a sum or a port bring along
-            signal = Signal("unused_bits", 1)
-            items += [Comment("bits that nothing reads"), Wire(signal, Unary("^", _join(self.unused)))]
+            items += [Comment("bits that nothing reads"), Wire(Signal("unused_bits", 1), Unary("^", _join(unread)))]
         ports = [Port("input", CLOCK)] if registered else []
         ports += [Port("input", port) for port in self.ports]
         depth = self.cone.departure - self.cone.arrival
@@ -106,18 +104,13 @@ class _Emitter:
             return f"v{cell.value}"
         return f"x{cell.op.element}" if len(self.ports) == 1 else f"x{cell.op.port}_{cell.op.element}"
 
-    def _drive(self, k: int, stage: int, signal: Signal, low: int, read: int) -> None:
-        """Note what drives a cell's bits at a stage; read: mask of those that something reads."""
-        self.drivers[k, stage] = (signal, low)
-        self.unused += [Slice(signal, start - low, count) for start, count in _runs(~read, low, low + signal.width)]
-
     def _load(self, held: Held) -> tuple[Signal, Expr]:
         low, high = (held.mask & -held.mask).bit_length() - 1, held.mask.bit_length()
         before, base = self.drivers[held.cell, held.stage - 1]
         cell, at = self.wiring.cells[held.cell], self.cone.stages[held.cell]
         is_signed = before.signed and (low, high) == (base, base + before.width)
         signal = Signal(f"{self._name(held.cell)}_q{held.stage - at}", high - low, is_signed and cell.signed)
-        self._drive(held.cell, held.stage, signal, low, held.mask)
+        self.drivers[held.cell, held.stage] = (signal, low)
         return signal, Slice(before, low - base, high - low)
 
     def _cell(self, k: int, cell: Cell) -> Wire:
@@ -129,7 +122,7 @@ class _Emitter:
         else:
             signal = Signal(self._name(k), cell.width, cell.signed)
             value = self._value(cell, stage)
-        self._drive(k, stage, signal, 0, live)
+        self.drivers[k, stage] = (signal, 0)
         return Wire(signal, value)
 
     def _element(self, op: Read, width: int) -> Expr:
@@ -209,7 +202,7 @@ class _Emitter:
 
     def _any(self, view: Bits, stage: int) -> Expr:
         """Return whether a bit is 1."""
-        if any(s.source == LITERAL and s.low for s in view.segments):
+        if view.has_ones:
             return ONE
         segments = tuple(s for s in view.segments if s.source != LITERAL)
         if not segments:
@@ -249,14 +242,37 @@ class _Emitter:
         views = [view.take(width) for view in self.wiring.outputs]
         return _join([self._bits(view, self.cone.departure) for view in reversed(views)])
 
-    def _note_unread_inputs(self) -> None:
-        read = [0] * len(self.ports)
-        for cell, live in zip(self.wiring.cells, self.wiring.live, strict=True):
-            if isinstance(cell.op, Read) and live:
-                width = self.inputs[cell.op.port].width
-                read[cell.op.port] |= ((1 << live.bit_length()) - 1) << (cell.op.element * width)
-        for signal, mask in zip(self.ports, read, strict=True):
-            self.unused += [Slice(signal, start, count) for start, count in _runs(~mask, 0, signal.width)]
+
+def _unread(items: list[Item], ports: tuple[Signal, ...]) -> list[Expr]:
+    """Return the bits of ports, wires and registers that no expression reads."""
+    read: dict[str, int] = {}
+    declared = list(ports)
+    waiting: list[Expr] = []
+    for item in items:
+        if isinstance(item, Wire | Assign) and item.value is not None:
+            waiting.append(item.value)
+        if isinstance(item, Wire):
+            declared.append(item.signal)
+        if isinstance(item, Registers):
+            declared += [signal for signal, _ in item.loads]
+            waiting += [value for _, value in item.loads]
+    while waiting:
+        match waiting.pop():
+            case Slice(signal, low, width):
+                read[signal.name] = read.get(signal.name, 0) | ((1 << width) - 1) << low
+            case Join(parts):
+                waiting += parts
+            case Repeat(_, part) | Resize(_, part) | AsSigned(part) | Unary(_, part):
+                waiting.append(part)
+            case Binary(_, left, right):
+                waiting += (left, right)
+            case Choose(test, then, other):
+                waiting += (test, then, other)
+    return [
+        Slice(signal, start, count)
+        for signal in declared
+        for start, count in _runs(~read.get(signal.name, 0), signal.width)
+    ]
 
 
 def _join(parts: list[Expr]) -> Expr:
@@ -299,11 +315,11 @@ def _placed(view: Bits) -> list[tuple[Segment, int]]:
     return found
 
 
-def _runs(mask: int, low: int, high: int) -> list[tuple[int, int]]:
-    """Return (start, count) of the runs of ones in mask[high-1:low]."""
+def _runs(mask: int, width: int) -> list[tuple[int, int]]:
+    """Return (start, count) of the runs of ones in the low `width` bits of a mask."""
     found = []
-    rest = (mask & ((1 << high) - 1)) >> low
-    start = low
+    rest = mask & ((1 << width) - 1)
+    start = 0
     while rest:
         zeros = (rest & -rest).bit_length() - 1
         rest >>= zeros

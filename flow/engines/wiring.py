@@ -6,12 +6,12 @@ hardware: their values are views of bits that cells or the cone's inputs drive. 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from flow.engines.cone import Add, Cone, Constant, Limit, Op, Read, Round, Select, Shift, operands
-from flow.engines.rounding import rounded
+from flow.engines.rounding import one_signed, rounded
 from flow.fixed import Overflow, Rounding, limit
 
 LITERAL = -1
@@ -51,6 +51,11 @@ class Bits:
     def is_zero(self) -> bool:
         """Tell whether every bit is the constant 0."""
         return all(s.source == LITERAL and s.low == 0 for s in self.segments)
+
+    @property
+    def has_ones(self) -> bool:
+        """Tell whether some bit is the constant 1."""
+        return any(s.source == LITERAL and s.low for s in self.segments)
 
     @property
     def zeros(self) -> int:
@@ -207,8 +212,8 @@ class _Wirer:
                 return self._shifted(self.views[a], bits)
             case Add():
                 return self._sum(value, op, width, signed=signed)
-            case Round(a, bits, mode):
-                return self._rounded(value, self.views[a], bits, mode, width, signed=signed)
+            case Round():
+                return self._rounded(value, op, width, signed=signed)
             case Limit(a) if op.type.lo <= self.cone.ranges[a][0] and self.cone.ranges[a][1] <= op.type.hi:
                 return Bits(self.views[a].take(width).segments, signed)
             case Limit(a, target, is_signed, Overflow.WRAP):
@@ -243,20 +248,27 @@ class _Wirer:
             high = self.cell(value, (a, b), rest, signed=signed)
         return _chained(low, high, signed=signed)
 
-    def _rounded(self, value: int, a: Bits, bits: int, mode: Rounding, width: int, *, signed: bool) -> Bits:
+    def _rounded(self, value: int, op: Round, width: int, *, signed: bool) -> Bits:
+        a, bits = self.views[op.a], op.bits
+        lo, hi = self.cone.ranges[op.a]
+        mode = one_signed(op.mode, lo=lo, hi=hi)
         kept = a.drop(bits) if a.signed or bits < a.width else Bits()
         dropped = a.take(bits)
         half, rest, sign = dropped.drop(bits - 1), dropped.take(bits - 1), a.sign
         if mode is Rounding.TRN_ZERO:
-            half, rest = Bits(), dropped
+            half, rest, never = Bits(), dropped, dropped.is_zero
+        else:
+            if rest.has_ones and mode is not Rounding.TRN:
+                mode = Rounding.RND  # never a tie
+            never = mode is Rounding.TRN or half.is_zero or (mode is Rounding.RND_MIN_INF and rest.is_zero)
+        if never:
+            return Bits(kept.take(width).segments, signed)
         if mode is Rounding.RND:
             rest = Bits()
         if mode not in {Rounding.TRN_ZERO, Rounding.RND_ZERO, Rounding.RND_INF}:
             sign = Bits()
-        never = half.is_zero if mode is not Rounding.TRN_ZERO else sign.is_zero or rest.is_zero
-        if mode is Rounding.TRN or never:
-            return Bits(kept.take(width).segments, signed)
-        return self.cell(value, (kept, half, rest, sign), width, signed=signed)
+        self.cells.append(Cell(value, replace(op, mode=mode), (kept, half, rest, sign), width, signed))
+        return Bits((Segment(len(self.cells) - 1, 0, width),), signed)
 
     def _selected(self, value: int, op: Select, width: int, *, signed: bool) -> Bits:
         a, positive, other = self.views[op.a], self.views[op.positive], self.views[op.other]
