@@ -1,0 +1,236 @@
+"""Fit the delay tables of the open families: route designs of known structure, solve for the four delays.
+
+    python benchmarks/fit_delays.py LFE5U-25F [--out FOLDER]
+
+Each design holds one structure many times between registers (adder trees of a depth and width, LUT levels), so its
+slowest path is known: register_ns + levels · level_ns + adders · carry_ns + bits · carry_bit_ns, where bits are summed
+over the adders of the path. Non-negative least squares on relative errors give the delays; designs that mix the structures
+and were not used give the factors low and high: routed over predicted, least and largest, rounded outwards.
+Prints a table and the figures for flow/device/delays.toml. Routed designs are kept in FOLDER and not routed again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import math
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flow.device.parts import Part, find_part
+from flow.fixed import FixedType
+from flow.rtl.signature import FORMAT, HashedFile, Signature, TensorPort, signature_to_json
+from flow.synth.nextpnr import route
+from flow.synth.result import load_routing, load_synthesis
+from flow.synth.yosys import synthesize
+
+OPERANDS = 48
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """Describe a design: `lanes` copies of two adder trees of `depth` levels on operands of `width` bits.
+
+    relu: both trees end in a ReLU and are added. depth 0: `levels` levels of random 4-input functions on `lanes` bits.
+    """
+
+    name: str
+    depth: int
+    width: int
+    lanes: int
+    levels: int = 0
+    relu: bool = False
+
+
+FITTED = (
+    Structure("tree 1×6", 1, 6, 60),
+    Structure("tree 1×14", 1, 14, 40),
+    Structure("tree 2×6", 2, 6, 40),
+    Structure("tree 2×12", 2, 12, 24),
+    Structure("tree 3×6", 3, 6, 24),
+    Structure("tree 3×10", 3, 10, 14),
+    Structure("tree 4×6", 4, 6, 12),
+    Structure("levels 2", 0, 0, 250, 2),
+    Structure("levels 4", 0, 0, 160, 4),
+    Structure("levels 6", 0, 0, 120, 6),
+)
+HELD_OUT = (
+    Structure("relu 1×6", 1, 6, 40, relu=True),
+    Structure("relu 2×8", 2, 8, 20, relu=True),
+    Structure("relu 3×6", 3, 6, 10, relu=True),
+    Structure("relu 2×6, large", 2, 6, 70, relu=True),
+    Structure("tree 3×8, large", 3, 8, 50),
+    Structure("tree 2×9, small", 2, 9, 8),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Hold a structure's path (register, levels, adders, adder bits), what was routed, and its size."""
+
+    structure: Structure
+    path: tuple[int, int, int, int]
+    period_ns: float
+    lut: int
+
+
+class _Tree:
+    """Print adder trees, and keep the levels, adders and adder bits of the longest path."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self.draw = draw
+        self.lines: list[str] = []
+
+    def grow(self, name: str, operands: list[tuple[str, int]]) -> tuple[str, int, int]:
+        """Add up signed operands of (signal, width) in pairs; return signal, width, bits of the adders on a path."""
+        bits = 0
+        while len(operands) > 1:
+            sums = []
+            for k in range(0, len(operands), 2):
+                sums.append(self.add(f"{name}_{len(operands)}_{k}", operands[k], operands[k + 1]))
+            bits += max(width for _, width in sums)
+            operands = sums
+        return (*operands[0], bits)
+
+    def add(self, name: str, a: tuple[str, int], b: tuple[str, int]) -> tuple[str, int]:
+        """Print one adder or subtractor with a random shift."""
+        shift = self.draw.randrange(3)
+        width = max(a[1], b[1] + shift) + 1
+        sign = self.draw.choice("+-")
+        self.lines.append(
+            f"  wire signed [{width - 1}:0] {name} = {width}'({a[0]}) {sign} ({width}'({b[0]}) <<< {shift});"
+        )
+        return name, width
+
+
+def trees(structure: Structure, draw: random.Random) -> tuple[str, tuple[int, int, int, int]]:
+    """Print adder trees between registers; return the text and the path."""
+    tree = _Tree(draw)
+    width = structure.width
+    for k in range(OPERANDS):
+        source = f"data_i[{width - 1}:0]" if k == 0 else f"x{k - 1}"
+        tree.lines.append(f"  reg signed [{width - 1}:0] x{k}; always @(posedge clk_i) x{k} <= {source};")
+    results, path = [], (1, 0, 0, 0)
+    for lane in range(structure.lanes):
+        halves = []
+        for half in range(1 + structure.relu):
+            operands = [(f"x{k}", width) for k in draw.sample(range(OPERANDS), 2**structure.depth)]
+            name, wide, bits = tree.grow(f"t{lane}_{half}", operands)
+            halves.append((name, wide))
+            found = (1, 0, structure.depth, bits)
+            if structure.relu:
+                positive = f"r{lane}_{half}"
+                tree.lines.append(f"  wire signed [{wide - 1}:0] {positive} = {name} < 0 ? {wide}'sd0 : {name};")
+                halves[-1] = (positive, wide)
+            path = max(path, found)
+        if structure.relu:
+            name, wide = tree.add(f"s{lane}", halves[0], halves[1])
+            path = max(path, (1, 1, structure.depth + 1, bits + wide))
+        tree.lines.append(f"  reg signed [{wide - 1}:0] y{lane}; always @(posedge clk_i) y{lane} <= {name};")
+        results.append((f"y{lane}", wide))
+    return "\n".join(tree.lines) + "\n" + _folded(results), path
+
+
+def levels(structure: Structure, draw: random.Random) -> tuple[str, tuple[int, int, int, int]]:
+    """Print levels of random functions of four bits between registers; return the text and the path."""
+    n = structure.lanes
+    lines = [f"  reg [{n - 1}:0] v0; always @(posedge clk_i) v0 <= {{v0, data_i[0]}};"]
+    for level in range(1, structure.levels + 1):
+        lines.append(f"  wire [{n - 1}:0] v{level};")
+        for k in range(n):
+            bits = ", ".join(f"v{level - 1}[{b}]" for b in draw.sample(range(n), 4))
+            table = draw.getrandbits(16)
+            lines.append(f"  assign v{level}[{k}] = 16'd{table} >> {{{bits}}};")
+    lines.append(f"  reg [{n - 1}:0] y0; always @(posedge clk_i) y0 <= v{structure.levels};")
+    return "\n".join(lines) + "\n" + _folded([("y0", n)]), (1, structure.levels, 0, 0)
+
+
+def _folded(results: list[tuple[str, int]]) -> str:
+    """Print registered XOR levels that bring the results down to 16 bits, so that ports take little."""
+    signal, width = "{" + ", ".join(name for name, _ in results) + "}", sum(wide for _, wide in results)
+    lines = [f"  wire [{width - 1}:0] f0 = {signal};"]
+    k = 0
+    while width > 16:
+        narrow = -(-width // 4)
+        padded = f"{{{4 * narrow - width}'d0, f{k}}}" if 4 * narrow > width else f"f{k}"
+        lines.append(f"  wire [{4 * narrow - 1}:0] p{k} = {padded};\n  reg [{narrow - 1}:0] f{k + 1};")
+        terms = " ^ ".join(f"p{k}[{part * narrow} +: {narrow}]" for part in range(4))
+        lines.append(f"  always @(posedge clk_i) f{k + 1} <= {terms};")
+        width, k = narrow, k + 1
+    lines.append(f"  assign data_o = 16'(f{k});")
+    return "\n".join(lines) + "\n"
+
+
+def measure(structure: Structure, part: Part, out: Path) -> Measured:
+    """Synthesize and route a structure, unless its folder already holds the answer for the same text."""
+    draw = random.Random(structure.name)
+    body, path = (trees if structure.depth else levels)(structure, draw)
+    width = max(structure.width, 1)
+    text = (
+        f"module fit_top (input clk_i, input rst_i, input valid_i, input [{width - 1}:0] data_i,\n"
+        f"  output reg valid_o, output [15:0] data_o, output overrun_o);\n{body}"
+        "  always @(posedge clk_i) valid_o <= valid_i & ~rst_i;\n  assign overrun_o = 1'b0;\nendmodule\n"
+    )
+    folder = out / part.name / hashlib.sha256(text.encode()).hexdigest()[:16]
+    if not (folder / "synth" / "route" / "result.json").is_file():
+        (folder / "rtl").mkdir(parents=True, exist_ok=True)
+        (folder / "rtl" / "fit_top.sv").write_text(text, encoding="utf-8")
+        source = HashedFile("rtl/fit_top.sv", hashlib.sha256(text.encode()).hexdigest())
+        ports = [TensorPort(name, name, (1,), FixedType(bits, bits), 0) for name, bits in (("x", width), ("y", 16))]
+        signature = Signature(FORMAT, "fit", "fit_top", 1, 1, (ports[0],), (ports[1],), (), (source,))
+        (folder / "signature.json").write_bytes(signature_to_json(signature))
+        synthesize(folder, part)
+        route(folder, part, clock_ns=2.0)
+    return Measured(structure, path, load_routing(folder).period_ns, load_synthesis(folder).total.lut)
+
+
+def fit(designs: list[Measured]) -> NDArray[np.float64]:
+    """Return (register, level, carry, bit) in ns with the least sum of squared relative errors, none negative."""
+    rows = np.array([d.path for d in designs], dtype=float) / np.array([[d.period_ns] for d in designs])
+    active = list(range(4))
+    while True:
+        solution = np.zeros(4)
+        solution[active] = np.linalg.lstsq(rows[:, active], np.ones(len(designs)), rcond=None)[0]
+        if (solution >= 0).all():
+            return solution
+        active.remove(int(np.argmin(solution)))
+
+
+def main() -> None:
+    """Fit one part."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", type=find_part)
+    parser.add_argument("--out", type=Path, default=Path("hls_projects") / "fit_delays")
+    options = parser.parse_args()
+    found: dict[str, list[Measured]] = {"fitted": [], "held out": []}
+    for use, structures in (("fitted", FITTED), ("held out", HELD_OUT)):
+        for structure in structures:
+            found[use].append(measure(structure, options.part, options.out))
+            print(f"routed {structure.name}: {found[use][-1].period_ns:.2f} ns", flush=True)
+    delays = fit(found["fitted"])
+    print(f"\n{options.part.name}, {load_tool(options.out / options.part.name)}")
+    print(f"{'design':18} {'use':9} {'LUT':>6} {'predicted':>9} {'routed':>7} {'error':>6}")
+    ratios = []
+    for use, designs in found.items():
+        for d in designs:
+            predicted = float(np.dot(d.path, delays))
+            error = predicted / d.period_ns - 1
+            print(f"{d.structure.name:18} {use:9} {d.lut:6} {predicted:9.2f} {d.period_ns:7.2f} {error:+6.0%}")
+            if use == "held out":
+                ratios.append(d.period_ns / predicted)
+    for name, value in zip(("register_ns", "level_ns", "carry_ns", "carry_bit_ns"), delays, strict=True):
+        print(f"{name} = {value:.3f}")
+    print(f"low = {math.floor(min(ratios) * 20) / 20:.2f}\nhigh = {math.ceil(max(ratios) * 20) / 20:.2f}")
+
+
+def load_tool(folder: Path) -> str:
+    """Return the router's name and version from any design in a folder."""
+    return load_routing(next(iter(sorted(folder.iterdir())))).tool
+
+
+if __name__ == "__main__":
+    main()
