@@ -184,6 +184,7 @@ def _bits(graph: Graph, name: str) -> int:
 
 
 def tensor_ports(graph: Graph, names: tuple[str, ...]) -> tuple[TensorPort, ...]:
+    """Return how the tensors of these nodes stand on one packed port, the first at bit 0."""
     ports = []
     offset = 0
     for name in names:

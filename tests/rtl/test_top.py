@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flow.engines.lower import lower_graph, runs
+from flow.engines.module import Module
+from flow.engines.network import connect
+from flow.engines.pipeline import place
+from flow.fixed import FixedType, Overflow, Rounding
+from flow.graph.graph import Graph, evaluate
+from flow.graph.nodes import Dense, Input, Quantize, Relu
+from flow.rtl.signature import Signature, load_signature
+from flow.rtl.top import build_top, write_rtl
+from flow.simulate.runner import simulate
+from flow.simulate.vectors import expected
+from tests.benches import lint
+from tests.cones import DELAYS
+from tests.networks import vectors
+
+HIDDEN = FixedType(4, 2, False, Rounding.RND, Overflow.SAT)
+
+
+def branches() -> Graph:
+    """Return two inputs; outputs are an input itself, an edge that is read on, and the end of two chains."""
+    rng = np.random.default_rng(3)
+    x, y = FixedType(5, 2), FixedType(3, 3, False)
+    weight, wide = FixedType(4, 1), FixedType(16, 8)
+    return Graph(
+        "two chains/1",
+        (
+            Input(name="x", label="x", inputs=(), shape=(3,), type=x),
+            Input(name="y", label="y", inputs=(), shape=(2,), type=y),
+            Dense(
+                name="o",
+                label="first",
+                inputs=("x",),
+                shape=(4,),
+                type=wide,
+                weights=rng.integers(-8, 8, (3, 4)),
+                bias=rng.integers(-8, 8, 4),
+                weight_type=weight,
+                bias_type=weight,
+                accumulator=wide,
+            ),
+            Relu(name="i", label="second", inputs=("o",), shape=(4,), type=HIDDEN),
+            Quantize(name="z", label="third", inputs=("i",), shape=(4,), type=FixedType(2, 1)),
+            Quantize(name="w", label="fourth", inputs=("y",), shape=(2,), type=FixedType(2, 2)),
+        ),
+        ("y", "x"),
+        ("z", "x", "o", "w"),
+    )
+
+
+def built(graph: Graph, depths: tuple[int, ...]) -> tuple[tuple[Module, ...], Signature]:
+    placement = place(connect(lower_graph(graph), graph.outputs), depths, DELAYS)
+    return build_top(graph, placement, runs=runs(graph))
+
+
+@pytest.mark.eda
+@pytest.mark.parametrize("depths", [(1, 1, 0), (0, 2, 1)])
+def test_branches_arrive_together(tmp_path: Path, depths: tuple[int, ...]) -> None:
+    graph = branches()
+    assert [run[-1] for run in runs(graph)] == ["o", "z", "w"]
+    modules, signature = built(graph, depths)
+    signature = write_rtl(tmp_path, modules, signature)
+    assert signature.latency_cycles == 2
+    assert [(p.name, p.offset) for p in signature.inputs] == [("y", 0), ("x", 6)]
+    assert [(p.name, p.offset) for p in signature.outputs] == [("z", 0), ("x", 8), ("o", 23), ("w", 87)]
+    assert {e.node: e.cycles for e in signature.edges} == {
+        "x": (0,),
+        "y": (0,),
+        "o": (depths[0],),
+        "z": (2,),
+        "w": (depths[2],),
+    }
+    files = [tmp_path / file.path for file in signature.files]
+    assert not lint(tmp_path, files, signature.top)
+    values = evaluate(graph, vectors(np.random.default_rng(1), graph, 300))
+    result = simulate(tmp_path, vectors=expected(signature, values), seeds=(1,))
+    assert result.passed, result.failures
+
+
+def test_files_are_as_the_signature_says(tmp_path: Path) -> None:
+    modules, signature = built(branches(), (1, 1, 0))
+    (tmp_path / "rtl").mkdir()
+    (tmp_path / "rtl" / "old.sv").write_text("stale")
+    written = write_rtl(tmp_path, modules, signature)
+    assert load_signature(tmp_path / "signature.json") == written
+    names = sorted(path.name for path in (tmp_path / "rtl").iterdir())
+    assert [file.path for file in written.files] == [f"rtl/{name}" for name in names]
+    assert "flow_delay.sv" in names
+    for file in written.files:
+        assert hashlib.sha256((tmp_path / file.path).read_bytes()).hexdigest() == file.sha256
+    first = [(tmp_path / file.path).read_bytes() for file in written.files]
+    assert write_rtl(tmp_path, *built(branches(), (1, 1, 0))) == written
+    assert first == [(tmp_path / file.path).read_bytes() for file in written.files]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["rtl", "signature.json"]
+
+
+@pytest.mark.parametrize(
+    ("model", "top"),
+    [("delay", "flow_delay_top"), ("cone_o", "flow_cone_o_top"), ("a b/c", "flow_a_b_c"), ("µ", "flow_network")],
+)
+def test_the_top_module_has_a_name_of_its_own(model: str, top: str) -> None:
+    modules, signature = built(replace(branches(), name=model), (1, 1, 0))
+    assert signature.top == modules[-1].name == top
+    assert len({module.name for module in modules}) == len(modules)
+
+
+def test_a_design_without_hardware_is_wires(tmp_path: Path) -> None:
+    graph = Graph("wire", (Input(name="x", label="x", inputs=(), shape=(2,), type=FixedType(3, 1)),), ("x",), ("x",))
+    signature = write_rtl(tmp_path, *built(graph, ()))
+    assert signature.latency_cycles == 0
