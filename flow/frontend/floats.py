@@ -77,20 +77,14 @@ def _signs(quantizer: Quantizer, x: _Singles, alpha: float | None) -> Floats:
 
 
 def _powers(quantizer: QuantizedPo2, x: _Singles) -> Floats:
+    """Return signed powers of two; no even exponents only, no rounding down (see `legacy`)."""
     sign_of_exponent = quantizer.max_value is None or quantizer.max_value > 1
     span = 2 ** (quantizer.bits - 1 - sign_of_exponent)
-    lowest, highest = -span, span - 1
-    if quantizer.quadratic_approximation:
-        highest = 2 * (highest // 2)
     magnitude = np.maximum(np.abs(x), _EPSILON)
     if quantizer.max_value is not None:
         magnitude = np.minimum(magnitude, np.float32(quantizer.max_value))
-    factor = 2 if quantizer.quadratic_approximation else 1
-    root = np.sqrt(magnitude) if quantizer.quadratic_approximation else magnitude
-    logarithm = np.log(root) / np.float32(np.log(2.0))
-    whole = np.floor(logarithm) if quantizer.log2_rounding == "floor" else np.rint(logarithm)
-    exponent = factor * np.clip(whole, lowest, highest)
-    exponent = np.where(np.abs(x) < _EPSILON, lowest, exponent).astype(np.float64)
+    exponent = np.clip(np.rint(np.log(magnitude) / np.float32(np.log(2.0))), -span, span - 1)
+    exponent = np.where(np.abs(x) < _EPSILON, -span, exponent).astype(np.float64)
     return np.asarray(np.where(x >= 0, 1.0, -1.0) * np.exp2(exponent))
 
 
@@ -145,7 +139,8 @@ def _auto_ternary(quantizer: Quantizer, x: _Singles, alpha: str) -> tuple[_Singl
         scale = _power_of_two(scale)
     codes = np.zeros_like(x)
     for _ in range(quantizer.number_of_unrolls):
-        codes = np.where(np.abs(scale * np.rint(x / scale)) >= scale / 2, np.sign(x), 0).astype(np.float32)
+        with np.errstate(divide="ignore", invalid="ignore"):  # a scale of 0 gives NaN, and NaN gives code 0
+            codes = np.where(np.abs(scale * np.rint(x / scale)) >= scale / 2, np.sign(x), 0).astype(np.float32)
         scale = _least_squares(x, codes, alpha)
     return codes, scale
 

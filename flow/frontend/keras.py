@@ -18,7 +18,7 @@ from flow.frontend.qdense import activation_record, dense_records, inline_suffix
 from flow.frontend.qkeras import Floats, Quantizer, Weights
 from flow.frontend.records import ParsedModel, Port, Record
 from flow.frontend.reference import Reference, prepare
-from flow.frontend.silence import hush_tensorflow, silence
+from flow.frontend.silence import hush_tensorflow, silence, silence_libraries
 from flow.frontend.source import Knobs
 
 _BATCH = 1024
@@ -163,7 +163,7 @@ def load_keras_h5(path: Path, description: Any, config: Path | Mapping[str, Any]
 def _load(path: Path, description: Any, config: Path | Mapping[str, Any] | None) -> KerasSource:
     check_safe(description, path)
     keras, qkeras_names = import_keras()
-    with silence():
+    with silence(), silence_libraries():
         try:
             model = keras.models.load_model(str(path), custom_objects=qkeras_names, compile=False, safe_mode=True)
         except Exception as error:
@@ -175,7 +175,7 @@ def from_model(model: Any, name: str, config: Path | Mapping[str, Any] | None) -
     """Return the source of a live model; raise UserError unless it is a built functional or Sequential one."""
     keras, _ = import_keras()
     if not isinstance(model, keras.Model):
-        raise UserError(f"a {type(model).__name__} is not a model; a path or a keras.Model is accepted")
+        raise UserError(f"an object of type {type(model).__name__} is not a model; a path or a keras.Model is accepted")
     if not model.built or not hasattr(_functional(model), "_nodes_by_depth"):
         raise UserError(f"model '{name}': only built Sequential and functional models are accepted")
     return KerasSource(model, name, config)
@@ -185,7 +185,7 @@ def import_keras() -> tuple[Any, dict[str, Any]]:
     """Import Keras and, where it is installed, qkeras-v3; return keras and qkeras's classes by name."""
     hush_tensorflow()
     try:
-        with silence():
+        with silence(), silence_libraries():
             import keras
     except ImportError:
         raise UserError("reading Keras models needs the extra packages: pip install 'fpgaflow[keras]'") from None
@@ -193,12 +193,10 @@ def import_keras() -> tuple[Any, dict[str, Any]]:
         raise UserError(f"Keras {keras.__version__} is installed; Keras 3 is needed: pip install 'fpgaflow[keras]'")
     names: dict[str, Any] = {}
     try:
-        with silence():
-            import qkeras as library
+        with silence(), silence_libraries():
             from qkeras.utils import _add_supported_quantized_objects
     except ImportError:
         return keras, names
-    del library
     _add_supported_quantized_objects(names)
     return keras, names
 
@@ -350,6 +348,8 @@ class _Parser:
             try:
                 parts = self.dispatch(layer, sources, targets)
             except Exception as error:
+                if "not found in registry" in str(error):
+                    raise UserError(f"{where}: hls4ml does not know this kind of layer; {_ACCEPTED}") from error
                 raise UserError(f"{where}: hls4ml cannot convert it: {_reason(error)}; {_ACCEPTED}") from error
         if drop:
             parts = parts[:1]
@@ -449,9 +449,13 @@ _KNOWN_WRONG: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool], str], ...
 
 
 def _refuse_known_wrong(layer: Any, kind: str, where: str) -> None:
-    """Refuse options that hls4ml 1.3.0 turns into another function, or into C++ that fails."""
+    """Refuse layers and options that hls4ml 1.3.0 turns into another function, or into C++ that fails."""
     import keras
 
+    if isinstance(layer, keras.Model) or kind == "TimeDistributed":
+        raise UserError(f"{where}: flatten the nested model: put its layers into the outer one")
+    if kind == "Lambda":
+        raise UserError(f"{where}: a Lambda holds arbitrary code; {_ACCEPTED}")
     for kinds, option, wrong, instead in _KNOWN_WRONG:
         if kind in kinds and wrong(getattr(layer, option, None)):
             raise UserError(f"{where}: {option}={getattr(layer, option)} is not supported (hls4ml {instead})")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -350,8 +350,15 @@ class _Reader:
             return values
         where = f"{where}, {name}_quantizer"
         quantizer = qkeras.check_weights(qkeras.read(identifier, where=where), where=where)
+        if isinstance(quantizer, qkeras.QuantizedPo2) and (
+            quantizer.quadratic_approximation or quantizer.log2_rounding == "floor"
+        ):
+            raise UserError(
+                f"{where}: quantized_po2 with quadratic_approximation or log2_rounding='floor' hangs on the last bit "
+                "of TensorFlow's logarithm; save the model with Keras 3 and qkeras-v3 (model.save('x.keras'))"
+            )
         if name == "kernel":
-            quantizer = trainable(quantizer)
+            quantizer = qkeras.trainable(quantizer)
         return qkeras.settle(quantizer, *floats.quantize_weights(quantizer, values), where=where)
 
     def _dense(self, layer: _Layer, source: Port, where: str, *, drop_softmax: bool) -> _Part:
@@ -432,13 +439,6 @@ class _Part:
     records: tuple[Record, ...]
     shape: tuple[int, ...]
     evaluate: Evaluate
-
-
-def trainable(quantizer: Quantizer) -> Quantizer:
-    """Return a kernel's quantizer as QDense uses it: an alpha of None becomes auto_po2 there."""
-    if isinstance(quantizer, (qkeras.QuantizedBits, qkeras.Binary, qkeras.Ternary)) and quantizer.alpha is None:
-        return replace(quantizer, alpha="auto_po2")
-    return quantizer
 
 
 def _quantized(identifier: object, where: str) -> Quantizer:

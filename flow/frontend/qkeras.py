@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -273,6 +273,15 @@ def check_weights(quantizer: Quantizer, *, where: str) -> Quantizer:
         raise UserError(f"{where}: {name} with keep_negative=0 and an automatic alpha is not supported")
     if automatic and isinstance(quantizer, Binary) and quantizer.use_01:
         raise UserError(f"{where}: binary with use_01 and an automatic alpha is not supported; alpha=1 is")
+    return quantizer
+
+
+def trainable(quantizer: Quantizer) -> Quantizer:
+    """Return a kernel's quantizer as QDense uses it: an alpha of None becomes auto_po2, and symmetric, there."""
+    if isinstance(quantizer, (QuantizedBits, QuantizedLinear)) and quantizer.alpha is None:
+        return replace(quantizer, alpha="auto_po2", symmetric=True)
+    if isinstance(quantizer, (Binary, Ternary)) and quantizer.alpha is None:
+        return replace(quantizer, alpha="auto_po2")
     return quantizer
 
 

@@ -6,6 +6,7 @@ import contextlib
 import io
 import logging
 import os
+import sys
 import warnings
 from collections.abc import Iterator
 
@@ -35,3 +36,18 @@ def hush_tensorflow() -> None:
     os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
     os.environ.setdefault("KERAS_BACKEND", "tensorflow")
     logging.getLogger("tensorflow").setLevel(logging.ERROR)
+
+
+@contextlib.contextmanager
+def silence_libraries() -> Iterator[None]:
+    """Discard what compiled code writes to standard error (TensorFlow logs there before anyone can stop it)."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(nowhere)
