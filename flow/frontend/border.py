@@ -70,9 +70,9 @@ def write_files(model: Any, folder: Path) -> None:
     hls4ml stamps its projects at random, stores the folder's path and a copy of the Keras model with a date; these
     are replaced or removed.
     """
-    model.config.config["OutputDir"] = str(folder)
-    model.config.config["Stamp"] = "flow"
-    keras_model = model.config.config.pop("KerasModel", None)
+    config = model.config.config
+    config["OutputDir"] = str(folder)
+    keras_model = config.pop("KerasModel", None)
     try:
         with silence(), _numpy_product(), _without_keras():
             model.write()
@@ -80,21 +80,11 @@ def write_files(model: Any, folder: Path) -> None:
         raise UserError(f"hls4ml cannot write its project for '{model.config.get_project_name()}': {error}") from error
     finally:
         if keras_model is not None:
-            model.config.config["KerasModel"] = keras_model
-    described = folder / "hls4ml_config.yml"
-    described.write_text(
-        "".join("OutputDir: .\n" if line.startswith("OutputDir:") else line for line in _yaml_lines(described))
-    )
-
-
-def _yaml_lines(path: Path) -> Iterator[str]:
-    """Yield a YAML file's lines; a long value that continues on the next lines is dropped with its key's rest."""
-    skipping = False
-    for line in path.read_text().splitlines(keepends=True):
-        if skipping and line.startswith(" "):
-            continue
-        skipping = line.startswith("OutputDir:")
-        yield line
+            config["KerasModel"] = keras_model
+    stamped = {"build_lib.sh": f"LIB_STAMP={config['Stamp']}", "hls4ml_config.yml": f"Stamp: {config['Stamp']}"}
+    for name, stamp in stamped.items():
+        text = (folder / name).read_text().replace(stamp, stamp.replace(config["Stamp"], "flow"))
+        (folder / name).write_text(re.sub(r"^OutputDir:.*\n(?:[ \t].*\n)*", "OutputDir: .\n", text, flags=re.MULTILINE))
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from flow.errors import UserError, VerificationError
 from flow.fixed import FixedArray, IntArray
 from flow.frontend.border import to_graph, write_files
 from flow.frontend.csim import CompiledCsim, build_csim, compile_csim, write_csim
-from flow.frontend.fidelity import Fidelity, measure, probe_inputs, quantize_inputs
+from flow.frontend.fidelity import Fidelity, measure, overflow_notes, probe_inputs, quantize_inputs
 from flow.frontend.source import Knobs, Source
 from flow.graph.graph import Graph, evaluate
 from flow.graph.passes import run_passes
@@ -70,7 +70,8 @@ def convert(source: Source, inputs: tuple[NDArray[np.float64], ...], folder: Pat
         generous_values=wide_values,
         probed=probed,
     )
-    notes = tuple(dict.fromkeys((*source.notes, *raw_graph.notes)))
+    wrapping = overflow_notes(source.labels, raw_graph, framework)
+    notes = tuple(dict.fromkeys((*source.notes, *raw_graph.notes, *wrapping)))
     graph = run_passes(Graph(raw_graph.name, raw_graph.nodes, raw_graph.inputs, raw_graph.outputs, notes))
     checked = evaluate(graph, raw)
     for name in graph.outputs:

@@ -116,6 +116,20 @@ def measure(
     return Fidelity(tuple(layers), count, len(next(iter(probed.values()))))
 
 
+def overflow_notes(labels: tuple[str, ...], graph: Graph, framework: Mapping[str, Floats]) -> tuple[str, ...]:
+    """Name the layers whose values, in the framework, leave the converted type and wrap there."""
+    notes = []
+    for name, label in _targets(labels, graph, framework).items():
+        kind, values = graph.node(name).type, framework[label]
+        outside = int(np.sum((values < kind.lo * kind.step) | (values >= (kind.hi + 1) * kind.step)))
+        if outside and kind.overflow is Overflow.WRAP:
+            notes.append(
+                f"layer '{graph.node(name).label}': {outside} of {values.size} values on these vectors lie outside "
+                f"{kind} and wrap; give it more integer bits or saturation"
+            )
+    return tuple(notes)
+
+
 def _targets(labels: tuple[str, ...], graph: Graph, known: Mapping[str, Floats]) -> dict[str, str]:
     """Return node name -> the layer whose output the node computes, for the last node of each layer.
 

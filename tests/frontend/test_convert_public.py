@@ -1,0 +1,31 @@
+"""The public jet network, from its file to a graph that equals hls4ml's C simulation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flow.fixed import FixedType, Overflow, Rounding
+from flow.frontend.convert import convert
+from flow.frontend.load import load
+
+SHARED = Path(__file__).parents[3] / "shared"
+
+
+@pytest.mark.eda
+@pytest.mark.skipif(not (SHARED / "models" / "qkeras_3layer.json").is_file(), reason="needs the shared public models")
+def test_public_jet_network(tmp_path: Path) -> None:
+    jets = np.load(SHARED / "data" / "jets_500.npz")
+    x, y = jets["x"].astype(np.float64), jets["y"]
+    done = convert(load(SHARED / "models" / "qkeras_3layer.json"), (x,), tmp_path)
+    assert [node.kind for node in done.graph.nodes] == ["input", *["dense", "relu"] * 3, "dense"]
+    assert done.graph.nodes[2].type == FixedType(6, 0, False, Rounding.RND_CONV, Overflow.SAT)
+    (outputs,) = done.outputs.values()
+    assert float(np.mean(outputs.argmax(axis=1) == y)) == pytest.approx(0.80, abs=0.01)
+    for layer in done.fidelity.layers:
+        assert layer.function_error <= layer.bound
+        assert layer.generous_error < 1e-4
+        assert layer.max_abs_error < 0.2
+    assert done.fidelity.layers[-1].label == "output"
