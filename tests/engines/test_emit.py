@@ -52,10 +52,11 @@ def every_mode() -> list[Case]:
     return cases
 
 
-def drawn() -> list[Case]:
+def drawn(seeds: range) -> list[Case]:
     cases = []
-    for seed in range(14):
-        cone, kinds, out = random_cone(seed, name=f"c{seed}", size=10 + 4 * seed, widest=(24, 24, 100)[seed % 3])
+    for seed in seeds:
+        size = 10 + 4 * (seed % 14)
+        cone, kinds, out = random_cone(seed, name=f"c{seed}", size=size, widest=(24, 24, 100)[seed % 3])
         cases.append(case_of(cone, kinds, out, seed % 5, seed))
     return cases
 
@@ -71,7 +72,7 @@ def broken(case: Case) -> Case:
 
 @pytest.mark.eda
 def test_hardware_computes_what_the_cone_computes(tmp_path: Path) -> None:
-    cases = every_mode() + drawn()
+    cases = every_mode() + drawn(range(14))
     cone, kinds, out = random_cone(24, name="faulty", size=30)
     right = case_of(cone, kinds, out, 2, 24)
     wrong = [
@@ -93,6 +94,16 @@ def test_hardware_computes_what_the_cone_computes(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout[-2000:]
     assert "Warning" not in done.stdout, [line for line in done.stdout.splitlines() if "Warning" in line]
+
+
+@pytest.mark.eda
+@pytest.mark.campaign
+@pytest.mark.parametrize("first", range(1000, 1400, 100))
+def test_many_random_cones(tmp_path: Path, first: int) -> None:
+    cases = drawn(range(first, first + 100))
+    assert failures(tmp_path, cases) == [0] * 100
+    for case in cases:
+        assert not lint(tmp_path, [tmp_path / f"{case.module.name}.sv"], case.module.name)
 
 
 _YOSYS = """
