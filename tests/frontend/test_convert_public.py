@@ -23,9 +23,14 @@ def test_public_jet_network(tmp_path: Path) -> None:
     assert [node.kind for node in done.graph.nodes] == ["input", *["dense", "relu"] * 3, "dense"]
     assert done.graph.nodes[2].type == FixedType(6, 0, False, Rounding.RND_CONV, Overflow.SAT)
     (outputs,) = done.outputs.values()
-    assert float(np.mean(outputs.argmax(axis=1) == y)) == pytest.approx(0.80, abs=0.01)
+    assert np.mean(outputs.argmax(axis=1) == y) >= 0.785  # the network itself has 0.79 on these jets
     for layer in done.fidelity.layers:
         assert layer.function_error <= layer.bound
         assert layer.generous_error < 1e-4
         assert layer.max_abs_error < 0.2
     assert done.fidelity.layers[-1].label == "output"
+    # on inputs that the input type holds, nothing is left to differ
+    kind = done.graph.nodes[0].type
+    on_grid = done.inputs[done.graph.inputs[0]] * kind.step
+    exact = load(SHARED / "models" / "qkeras_3layer.json").predict((on_grid,))["output"]
+    assert (outputs * done.graph.nodes[-1].type.step == exact).all()
