@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import floor
 
 from flow.device.delays import Delays, delays_of
-from flow.device.links import Link, find_link
+from flow.device.links import Link, check_reach, find_link
 from flow.device.parts import Part, find_part, parts
 from flow.engines.engine import Resources, Unrolled
 from flow.engines.estimate import Estimate, estimate
@@ -38,6 +38,7 @@ def target_of(graph: Graph, request: Request) -> Target:
         raise UserError(
             f"boundary '{request.boundary}' is not what link '{link.name}' spans; with it: {', '.join(link.boundaries)}"
         )
+    check_reach(link, part)
     fixed = link.fixed_ns(payload_bytes(graph, graph.inputs), payload_bytes(graph, graph.outputs))
     goal = Goal(request.budget_ns, request.rate_hz, request.period_ns, (fixed.min, fixed.typical, fixed.max))
     return Target(part, delays_of(part), link, request.boundary or link.boundaries[0], goal)
@@ -66,13 +67,14 @@ def make_plan(graph: Graph, request: Request) -> Plan:
         )
         for run, depth, guess in zip(groups, solution.depths.depths, estimates, strict=True)
     )
-    return assemble(graph, request, target, planned, solution, best_ns)
+    return assemble(graph, request, target, planned=planned, solution=solution, best_ns=best_ns)
 
 
 def assemble(
     graph: Graph,
     request: Request,
     target: Target,
+    *,
     planned: tuple[Planned, ...],
     solution: Solution,
     best_ns: float,
@@ -84,7 +86,7 @@ def assemble(
     plan = Plan(
         format=FORMAT,
         model=graph.name,
-        part=target.part.name,
+        part=target.part.device,
         link=target.link.name,
         boundary=target.boundary,
         budget_ns=request.budget_ns,

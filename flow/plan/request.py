@@ -6,13 +6,12 @@ import re
 import tomllib
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
+from flow.device.links import Boundary
 from flow.errors import UserError, nearest
-
-Boundary = Literal["core", "pins", "wire_to_wire", "host_to_host"]
 
 _TIME = {"ns": 1.0, "us": 1e3, "µs": 1e3, "μs": 1e3, "ms": 1e6, "s": 1e9}
 _FREQUENCY = {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9}

@@ -51,7 +51,7 @@ def realize(graph: Graph, request: Request, plan: Plan) -> Design:
         Planned(Unrolled(run, depth), area(cone, target.part.family), old.delay_ns)
         for run, depth, cone, old in zip(runs, solution.depths.depths, placement.cones, plan.runs, strict=True)
     )
-    final = assemble(graph, request, target, planned, solution, best_ns, revisions)
+    final = assemble(graph, request, target, planned=planned, solution=solution, best_ns=best_ns, revisions=revisions)
     modules, signature = build_top(graph, placement, runs=runs)
     return Design(final, _agreed(graph, final.choices, signature), placement, modules, signature)
 

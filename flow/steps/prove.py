@@ -64,7 +64,7 @@ def _bulk(run: Context, vectors: Vectors) -> BulkReport:
 def synthesize(run: Context) -> None:
     """Bring `synth/` up to date; on request the netlist goes through the bench, and through place and route."""
     project, part = run.project, find_part(run.request.part)
-    inputs = run.hardware_digest() + part.name
+    inputs = run.hardware_digest() + part.device
     if project.is_current("synth", inputs, (project.synthesis,)):
         run.progress.skip("synth", "nothing changed")
     else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from flow.device.parts import find_part
 from flow.errors import UserError
 from flow.files import write_whole
 from flow.graph.store import load_graph
@@ -53,7 +52,7 @@ def _with_proofs(run: Context, found: Findings) -> Findings:
         found = replace(
             found, simulation=load_result(project.simulation), bulk=bulk_from_json(project.bulk.read_bytes())
         )
-    mapped = run.hardware_digest() + find_part(found.plan.part).name
+    mapped = run.hardware_digest() + found.plan.part
     if project.is_current("synth", mapped, (project.synthesis,)):
         found = replace(found, synthesis=load_synthesis(project.folder))
     if project.is_current("netlist", mapped, (project.netlist_simulation,)):

@@ -132,6 +132,7 @@ def _device_options(part: Part) -> tuple[str, ...]:
 
 # nextpnr for Gowin wants the die's name, and a pin for every port (here: clock, button and LED pins of Sipeed's board).
 _GOWIN = {"GW2AR-18": ("GW2A-18C", {"clk_i": 4, "scan_i": 88, "load_i": 87, "scan_o": 15})}
+ROUTED_FAMILIES = frozenset(_ROUTERS)
 _SYNTH = {"ecp5": "synth_ecp5", "ice40": "synth_ice40", "gowin": "synth_gowin"}
 
 
