@@ -135,8 +135,8 @@ def test_with_generous_widths_every_layer_equals_the_framework(tmp_path):
     values = evaluate(graph, {"x": from_float(x, inlet.type)})
     wanted = source.predict((x,))
     # hls4ml merges a linear activation into the layer before it
-    nodes = {"in-q": "in_q", "1st_layer": "n_1st_layer", "po2": "po2_quantized_relu", "auto": "n_auto_alpha"}
-    nodes |= {"unsigned": "unsigned", "module": "n_int", "pos": "pos", "lin": "bn", "leaky": "leaky", "out": "out"}
+    nodes = {"in-q": "in_q", "1st_layer": "n_1st_layer", "po2": "po2_quantized_relu"}
+    nodes |= {"unsigned": "n_auto_alpha", "module": "n_int", "pos": "pos", "lin": "bn", "leaky": "leaky", "out": "out"}
     for label, name in nodes.items():
         assert np.max(np.abs(values[name].to_float() - wanted[label])) < 1e-5, label
 
