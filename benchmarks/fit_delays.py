@@ -4,8 +4,8 @@
 
 Each design holds one structure many times between registers (adder trees of a depth and width, LUT levels), so its
 slowest path is known: register_ns + levels · level_ns + adders · carry_ns + bits · carry_bit_ns, where bits are summed
-over the adders of the path. Non-negative least squares on relative errors give the delays; designs that mix the structures
-and were not used give the factors low and high: routed over predicted, least and largest, rounded outwards.
+over the adders of the path. Non-negative least squares on relative errors give the delays; designs that mix the
+structures and were not used give the factors low and high: routed over predicted, least and largest, rounded outwards.
 Prints a table and the figures for flow/device/delays.toml. Routed designs are kept in FOLDER and not routed again.
 """
 
@@ -47,24 +47,21 @@ class Structure:
 
 
 FITTED = (
-    Structure("tree 1×6", 1, 6, 60),
-    Structure("tree 1×14", 1, 14, 40),
-    Structure("tree 2×6", 2, 6, 40),
-    Structure("tree 2×12", 2, 12, 24),
-    Structure("tree 3×6", 3, 6, 24),
-    Structure("tree 3×10", 3, 10, 14),
-    Structure("tree 4×6", 4, 6, 12),
-    Structure("levels 2", 0, 0, 250, 2),
-    Structure("levels 4", 0, 0, 160, 4),
-    Structure("levels 6", 0, 0, 120, 6),
+    Structure("tree 1×6", 1, 6, 40),
+    Structure("tree 2×6", 2, 6, 16),
+    Structure("tree 2×12", 2, 12, 10),
+    Structure("tree 3×6", 3, 6, 8),
+    Structure("tree 4×6", 4, 6, 5),
+    Structure("tree 6×5", 6, 5, 2),
+    Structure("levels 3", 0, 0, 80, 3),
+    Structure("levels 8", 0, 0, 60, 8),
 )
 HELD_OUT = (
-    Structure("relu 1×6", 1, 6, 40, relu=True),
-    Structure("relu 2×8", 2, 8, 20, relu=True),
-    Structure("relu 3×6", 3, 6, 10, relu=True),
-    Structure("relu 2×6, large", 2, 6, 70, relu=True),
-    Structure("tree 3×8, large", 3, 8, 50),
-    Structure("tree 2×9, small", 2, 9, 8),
+    Structure("relu 1×6", 1, 6, 20, relu=True),
+    Structure("relu 2×8", 2, 8, 8, relu=True),
+    Structure("relu 4×5", 4, 5, 3, relu=True),
+    Structure("tree 2×9, large", 2, 9, 60),
+    Structure("tree 3×8, large", 3, 8, 36),
 )
 
 
@@ -89,9 +86,10 @@ class _Tree:
         """Add up signed operands of (signal, width) in pairs; return signal, width, bits of the adders on a path."""
         bits = 0
         while len(operands) > 1:
-            sums = []
-            for k in range(0, len(operands), 2):
-                sums.append(self.add(f"{name}_{len(operands)}_{k}", operands[k], operands[k + 1]))
+            sums = [
+                self.add(f"{name}_{len(operands)}_{k}", operands[k], operands[k + 1])
+                for k in range(0, len(operands), 2)
+            ]
             bits += max(width for _, width in sums)
             operands = sums
         return (*operands[0], bits)
@@ -111,14 +109,15 @@ def trees(structure: Structure, draw: random.Random) -> tuple[str, tuple[int, in
     """Print adder trees between registers; return the text and the path."""
     tree = _Tree(draw)
     width = structure.width
-    for k in range(OPERANDS):
+    operand_count = max(OPERANDS, 2**structure.depth)
+    for k in range(operand_count):
         source = f"data_i[{width - 1}:0]" if k == 0 else f"x{k - 1}"
         tree.lines.append(f"  reg signed [{width - 1}:0] x{k}; always @(posedge clk_i) x{k} <= {source};")
     results, path = [], (1, 0, 0, 0)
     for lane in range(structure.lanes):
         halves = []
         for half in range(1 + structure.relu):
-            operands = [(f"x{k}", width) for k in draw.sample(range(OPERANDS), 2**structure.depth)]
+            operands = [(f"x{k}", width) for k in draw.sample(range(operand_count), 2**structure.depth)]
             name, wide, bits = tree.grow(f"t{lane}_{half}", operands)
             halves.append((name, wide))
             found = (1, 0, structure.depth, bits)
