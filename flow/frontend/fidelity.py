@@ -92,26 +92,29 @@ def measure(
     `reference_values` were computed; probed: its outputs on the probe vectors, on which `generous_values` were.
     Raises UserError, naming the first layer, when what remains of a layer's error is beyond the bound.
     """
-    target = _targets(labels, generous, probed)
-    target_of_reference = _targets(labels, reference, framework)
-    forced = _check_alone(generous, target, probed, generous_values)
-    layers = []
-    for name, (error, bound) in forced.items():
-        if name not in target_of_reference:
+    alone = _check_alone(labels, generous, probed, generous_values)
+    for layer in alone:
+        if not layer.error <= layer.bound:
             raise UserError(
-                f"layer '{generous.node(name).label}': hls4ml has it with generous widths only; "
-                "its precision changes what hls4ml builds: set the precision of this layer explicitly"
-            )
-        first = _difference(reference_values[name], framework[target_of_reference[name]])
-        remaining = _difference(generous_values[name], probed[target[name]])
-        layers.append(LayerError(generous.node(name).label, first, remaining, error, bound))
-    for layer in layers:
-        if not layer.function_error <= layer.bound:
-            raise UserError(
-                f"layer '{layer.label}': hls4ml converts it into a different function: with generous widths and the "
-                f"framework's own inputs it is off by {layer.function_error:.6g}, where float arithmetic explains "
+                f"layer '{layer.node.label}': hls4ml converts it into a different function: with generous widths and "
+                f"the framework's own inputs it is off by {layer.error:.6g}, where float arithmetic explains "
                 f"{layer.bound:.2g}. Replace the layer, or the option of it that hls4ml ignores"
             )
+    _check_coverage(labels, generous, alone, probed)
+    built = {node.label for node in reference.nodes}
+    layers = []
+    for layer in alone:
+        name, label = layer.node.name, layer.node.label
+        if name not in reference_values:
+            raise UserError(
+                f"layer '{label}': hls4ml has it with generous widths only; its precision changes what hls4ml builds: "
+                "set the precision of this layer explicitly"
+            )
+        # what is fused with generous widths only is a layer of its own here
+        target = label if layer.target in built else layer.target
+        first = _difference(reference_values[name], layer.limited(framework[target]))
+        remaining = _difference(generous_values[name], layer.limited(probed[layer.target]))
+        layers.append(LayerError(label, first, remaining, layer.error, layer.bound))
     count = len(next(iter(framework.values())))
     return Fidelity(tuple(layers), count, len(next(iter(probed.values()))))
 
@@ -130,8 +133,30 @@ def overflow_notes(labels: tuple[str, ...], graph: Graph, framework: Mapping[str
     return tuple(notes)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Alone:
+    """Hold one layer's comparison: the node that ends it, the framework's layer whose output it computes."""
+
+    node: AnyNode
+    target: str
+    error: float
+    bound: float
+    is_output: bool
+
+    def limited(self, values: Floats) -> Floats:
+        """Return the framework's values as far as the node's type reaches."""
+        return _limited(values, self.node.type, is_output=self.is_output)
+
+
+def _limited(values: Floats, kind: FixedType, *, is_output: bool) -> Floats:
+    """Cut values where a type inside the network saturates on purpose; the layer that reads them is checked with it."""
+    if is_output or kind.overflow in (Overflow.WRAP, Overflow.SAT_ZERO):
+        return values
+    return np.clip(values, kind.lo * kind.step, kind.hi * kind.step)
+
+
 def _targets(labels: tuple[str, ...], graph: Graph, known: Mapping[str, Floats]) -> dict[str, str]:
-    """Return node name -> the layer whose output the node computes, for the last node of each layer.
+    """Return node name -> the layer whose output the node computes, for the last node of each layer of a chain.
 
     A layer without a node was fused into the one before it (batch normalization), or does nothing at inference
     (dropout): the node before it computes its output.
@@ -150,29 +175,73 @@ def _targets(labels: tuple[str, ...], graph: Graph, known: Mapping[str, Floats])
 
 
 def _check_alone(
-    graph: Graph, target: Mapping[str, str], probed: Mapping[str, Floats], inputs: Mapping[str, FixedArray]
-) -> dict[str, tuple[float, float]]:
-    """Feed every layer with the framework's values; return by node (error, bound)."""
+    labels: tuple[str, ...], graph: Graph, probed: Mapping[str, Floats], inputs: Mapping[str, FixedArray]
+) -> tuple[_Alone, ...]:
+    """Feed every layer with the framework's values and compare its output with theirs."""
+    chain = _targets(labels, graph, probed)
+    built = {node.label for node in graph.nodes}
+    free = [label for label in labels if label in probed and label not in built]
     values: dict[str, FixedArray] = {}
     slack: dict[str, float] = {}
-    found: dict[str, tuple[float, float]] = {}
+    found: list[_Alone] = []
     for node in graph.nodes:
         if node.kind == "input":
-            values[node.name], slack[node.name] = inputs[node.name], node.type.step
+            # the framework reads them as float32
+            values[node.name] = inputs[node.name]
+            largest = float(np.abs(values[node.name].to_float()).max(initial=0.0))
+            slack[node.name] = max(node.type.step, 2.0**-24 * largest)
             continue
         (x,) = (values[name] for name in node.inputs)
         values[node.name] = node.evaluate((x,))
         slack[node.name] = _slack(node, x, slack[node.inputs[0]])
-        if node.name not in target:
+        if node.name not in chain:
             slack[node.name] += node.type.step  # it may have rounded either way
             continue
-        wanted = probed[target[node.name]].reshape(-1, *node.shape)
-        error = _beyond_boundaries(node, x, values[node.name], wanted, slack[node.name])
-        found[node.name] = (error, slack[node.name])
+        is_output = node.name in graph.outputs
+        # where branches interleave, the layer that was fused into this one may stand further on
+        claimed = {layer.target for layer in found}
+        candidates = [chain[node.name], *(label for label in (node.label, *free) if label not in claimed)]
+        tried = []
+        for label in dict.fromkeys(candidates):
+            if label not in probed or probed[label][0].size != node.size:
+                continue
+            wanted = _limited(probed[label].reshape(-1, *node.shape), node.type, is_output=is_output)
+            error = _beyond_boundaries(node, x, values[node.name], wanted, slack[node.name])
+            tried.append(_Alone(node, label, error, slack[node.name], is_output))
+            if error <= slack[node.name]:
+                break
+        layer = tried[-1] if tried[-1].error <= tried[-1].bound else tried[0]
+        found.append(layer)
+        wanted = probed[layer.target].reshape(-1, *node.shape)
         # a float32 on the grid of the type is kept exactly; others by half a step
         values[node.name] = FixedArray(from_float(wanted, _nearest(node.type)), node.type)
-        slack[node.name] = 0.0 if _on_grid(wanted, node.type) else node.type.step
-    return found
+        on_grid = _on_grid(layer.limited(wanted), node.type)
+        slack[node.name] = 0.0 if on_grid else node.type.step
+    return tuple(found)
+
+
+def _check_coverage(
+    labels: tuple[str, ...], graph: Graph, alone: tuple[_Alone, ...], probed: Mapping[str, Floats]
+) -> None:
+    """Raise UserError when a layer of the model is nowhere in the graph.
+
+    A layer without a node must be fused (a node computes its output, or that of a layer fused after it), or do
+    nothing (its output is that of another layer).
+    """
+    chain = _targets(labels, graph, probed)
+    if all(chain[layer.node.name] == layer.target for layer in alone):
+        return  # every layer up to each target is part of what that node computes
+    named = {node.label for node in graph.nodes} | {layer.target for layer in alone}
+    for label in labels:
+        if label in named or label not in probed:
+            continue
+        flat = probed[label].reshape(len(probed[label]), -1)
+        others = (probed[other].reshape(len(flat), -1) for other in named if other in probed)
+        if not any(other.shape == flat.shape and np.array_equal(other, flat) for other in others):
+            raise UserError(
+                f"layer '{label}': hls4ml has left it out, or joined it with others so that it cannot be checked; "
+                "put its outputs on a branch of their own"
+            )
 
 
 def _slack(node: AnyNode, x: FixedArray, before: float) -> float:

@@ -32,10 +32,12 @@ class FakeSource:
     notes: tuple[str, ...] = ()
     softmax: str | None = None
     asked: Mapping[str, Knobs] = field(default_factory=dict)
+    lost: tuple[str, ...] = ()  # layers of the framework that hls4ml never sees
+    outputs: tuple[str, ...] = ()  # the last layer, unless given
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return tuple(layer["name"] for layer in self.layers)
+        return (*(layer["name"] for layer in self.layers), *self.lost)
 
     @property
     def label_of(self) -> dict[str, str]:
@@ -51,7 +53,7 @@ class FakeSource:
             given = dict(self.precisions.get(layer["name"], {}))
             if generous:
                 keep = layer.get(_FIXED_BY_THE_MODEL) is not None
-                given = {which: text if keep else WIDE for which, text in given.items()}
+                given = {which: text if keep or text == "auto" else WIDE for which, text in given.items()}
                 if "accum" in given:
                     given["accum"] = "ap_fixed<128,48>"
             knob = (knobs or {}).get(layer["name"], Knobs(1, "Latency"))
@@ -61,7 +63,7 @@ class FakeSource:
                 "Strategy": knob.strategy,
             }
         clean = tuple({k: v for k, v in layer.items() if k != _FIXED_BY_THE_MODEL} for layer in self.layers)
-        ends = (self.layers[0]["name"],), (self.layers[-1]["name"],)
+        ends = (self.layers[0]["name"],), self.outputs or (self.layers[-1]["name"],)
         return to_model(Branches(clean, {"LayerName": named}, *ends), folder)
 
     def predict(self, inputs: tuple[Floats, ...]) -> dict[str, Floats]:

@@ -133,6 +133,9 @@ def test_a_dropped_quantizer_option_is_refused(quantize: Callable[[Floats], Floa
         gate(quantizer_net(quantize, result), draws(200, 6))
 
 
+FUSED = DENSE | {"result": "auto"}  # hls4ml fuses a normalization into a layer whose result type is open
+
+
 def norm_net(*, axis: int) -> FakeSource:
     """Return dense -> batch normalization, which hls4ml fuses, normalized in the framework along `axis`."""
     rng = np.random.default_rng(5)
@@ -154,7 +157,7 @@ def norm_net(*, axis: int) -> FakeSource:
             dense_layer("fc", "x", w, np.zeros(4)),
             norm,
         ),
-        precisions={"x": {"result": "ap_fixed<16,6>"}, "fc": DENSE}
+        precisions={"x": {"result": "ap_fixed<16,6>"}, "fc": FUSED}
         | {"bn": {"result": "ap_fixed<16,6>", "scale": "ap_fixed<16,6>", "bias": "ap_fixed<16,6>"}},
         function=function,
     )
@@ -162,12 +165,70 @@ def norm_net(*, axis: int) -> FakeSource:
 
 def test_a_fused_normalization_is_compared_with_the_last_fused_layer() -> None:
     fidelity = gate(norm_net(axis=-1), draws(50, 4))
-    assert all(layer.function_error < 1e-6 for layer in fidelity.layers)
+    assert [layer.label for layer in fidelity.layers] == ["fc"]
+    assert fidelity.layers[0].function_error < 1e-6
 
 
 def test_normalization_along_another_axis_is_refused() -> None:
     with pytest.raises(UserError, match="different function"):
         gate(norm_net(axis=1), draws(50, 4))
+
+
+def test_a_normalization_that_hls4ml_loses_is_refused() -> None:
+    source = norm_net(axis=-1)
+    with pytest.raises(UserError, match="layer 'bn': hls4ml has left it out"):
+        gate(source.but(layers=source.layers[:2], lost=("bn",)), draws(50, 4))
+
+
+def two_branches(*, swapped: bool) -> FakeSource:
+    """Return two dense layers side by side, each with its normalization, in the order that frameworks list them."""
+    rng = np.random.default_rng(6)
+    one = norm_net(axis=-1)
+    w = {k: rng.normal(size=(4, 4)) for k in "12"}
+    scale = {k: rng.random(4) + 0.5 for k in "12"}
+
+    def function(x: Floats) -> dict[str, Floats]:
+        dense = {f"h{k}": x @ w[k] for k in "12"}
+        scales = {"1": scale["2"], "2": scale["1"]} if swapped else scale
+        return {"x": x} | dense | {f"b{k}": dense[f"h{k}"] * scales[k] + 1.0 for k in "12"}
+
+    def norm(k: str) -> dict[str, object]:
+        change = {"gamma_data": scale[k], "beta_data": np.ones(4)}
+        return {**one.layers[2], "name": f"b{k}", "inputs": [f"h{k}"], **change}
+
+    hidden = [dense_layer(f"h{k}", "x", w[k], np.zeros(4)) for k in "12"]
+    return FakeSource(
+        layers=({"name": "x", "class_name": "InputLayer", "input_shape": [4]}, *hidden, norm("1"), norm("2")),
+        precisions={"x": {"result": "ap_fixed<16,6>"}}
+        | {f"h{k}": FUSED for k in "12"}
+        | {f"b{k}": one.precisions["bn"] for k in "12"},
+        function=function,
+        outputs=("b1", "b2"),
+    )
+
+
+def test_fused_layers_of_interleaved_branches_are_found() -> None:
+    fidelity = gate(two_branches(swapped=False), draws(50, 4))
+    assert [layer.label for layer in fidelity.layers] == ["h1", "h2"]
+    with pytest.raises(UserError, match=r"layer 'h[12]'"):
+        gate(two_branches(swapped=True), draws(50, 4))
+
+
+def cut_net(function_after: Callable[[Floats], Floats], result: str) -> FakeSource:
+    """Return dense -> activation, where hls4ml's dense saturates at 2 and the framework's does not."""
+    source = quantizer_net(function_after, result)
+    first = source.layers[1] | {"quantizer": True}
+    cut = DENSE | {"result": "ap_fixed<32,2,AP_TRN,AP_SAT>", "weight": "ap_fixed<16,6>"}
+    return source.but(
+        layers=(source.layers[0], first, *source.layers[2:]), precisions={**source.precisions, "first": cut}
+    )
+
+
+def test_saturation_that_the_next_layer_repeats_passes_and_other_saturation_does_not() -> None:
+    x = draws(100, 6)
+    gate(cut_net(lambda v: quantized(v, -8, 7), "ap_fixed<4,1,AP_RND_CONV,AP_SAT>"), x)
+    with pytest.raises(UserError, match="layer 'q'"):
+        gate(cut_net(lambda v: quantized(v, -64, 63), "ap_fixed<7,4,AP_RND_CONV,AP_SAT>"), x)
 
 
 def test_values_that_wrap_are_named() -> None:
