@@ -62,12 +62,17 @@ def make_plan(graph: Graph, request: Request) -> Plan:
     planned = tuple(
         Planned(
             Unrolled(run, depth),
-            Resources(lut=guess.lut, ff=guess.cut_bits * depth),
+            Resources(lut=guess.lut, ff=_flip_flops(guess, depth)),
             guess.delay_ns,
         )
         for run, depth, guess in zip(groups, solution.depths.depths, estimates, strict=True)
     )
     return assemble(graph, request, target, planned=planned, solution=solution, best_ns=best_ns)
+
+
+def _flip_flops(guess: Estimate, depth: int) -> int:
+    """Return those of cuts through the middle of a run and of one where it ends."""
+    return guess.cut_bits * (depth - 1) + guess.output_bits if depth else 0
 
 
 def assemble(

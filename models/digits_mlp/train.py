@@ -18,7 +18,7 @@ SEED = 7
 SIZES = (64, 32, 32, 10)
 EPOCHS = 150
 BATCH = 64
-SPARSITY = 0.7
+SPARSITY = 0.85
 
 
 def digits() -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
