@@ -17,9 +17,8 @@ from flow.frontend import qkeras
 from flow.frontend.qdense import activation_record, dense_records, inline_suffix
 from flow.frontend.qkeras import Floats, Quantizer, Weights
 from flow.frontend.records import ParsedModel, Port, Record
-from flow.frontend.reference import Reference, prepare
+from flow.frontend.reference import ReferenceSource, prepare
 from flow.frontend.silence import hush_tensorflow, silence, silence_libraries
-from flow.frontend.source import Knobs
 
 _BATCH = 1024
 # identity at inference; hls4ml would put a cast to its default type in their place
@@ -40,54 +39,15 @@ _ACTIVATIONS = ("linear", "relu", "sigmoid", "tanh", "softmax", "softplus", "sof
 _ACCEPTED = "Keras's own layers and qkeras-v3's QDense and QActivation are accepted"
 
 
-class KerasSource:
+class KerasSource(ReferenceSource):
     """Offer a Keras 3 model: hls4ml's conversion, and the framework's own outputs."""
 
     def __init__(self, model: Any, name: str, config: Path | Mapping[str, Any] | None) -> None:
         """model: a built functional or Sequential keras.Model; it is not changed."""
         self._model = model
         parser = _Parser(name, model)
-        self._reference: Reference = prepare(parser.parsed(), config)
+        super().__init__(prepare(parser.parsed(), config))
         self._softmax_layer = parser.softmax
-
-    @property
-    def name(self) -> str:
-        """Return the file's stem or the model's name."""
-        return self._reference.model.name
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Return the layer names in topological order."""
-        return self._reference.model.labels
-
-    @property
-    def input_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of the inputs without batch axis, in declared order."""
-        return dict(self._reference.model.input_shapes)
-
-    @property
-    def label_of(self) -> dict[str, str]:
-        """Return hls4ml's layer name -> label."""
-        return self._reference.label_of
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Return what the user should know about the conversion."""
-        return self._reference.notes
-
-    @property
-    def asked(self) -> dict[str, Knobs]:
-        """Return the knobs that the user's configuration asks for, by label."""
-        return self._reference.asked
-
-    @property
-    def softmax(self) -> str | None:
-        """Return the label of the final softmax that is left out."""
-        return self._reference.model.softmax
-
-    def convert(self, folder: Path, *, generous: bool = False, knobs: Mapping[str, Knobs] | None = None) -> Any:
-        """Return the converted ModelGraph; see `Source.convert`."""
-        return self._reference.convert(folder, generous=generous, knobs=knobs)
 
     def predict(self, inputs: tuple[NDArray[np.float64], ...]) -> dict[str, NDArray[np.float64]]:
         """Return every layer's output as Keras computes it (float32); see `Source.predict`."""

@@ -16,8 +16,7 @@ from flow.frontend import floats, qkeras
 from flow.frontend.qdense import activation_record, dense_records, inline_suffix
 from flow.frontend.qkeras import Floats, Quantizer, Weights
 from flow.frontend.records import ParsedModel, Port, Record
-from flow.frontend.reference import Reference, prepare
-from flow.frontend.source import Knobs
+from flow.frontend.reference import Reference, ReferenceSource, prepare
 
 Evaluate = Callable[[Floats], Floats]
 # Keras 2's hard_sigmoid is hls4ml's
@@ -48,52 +47,13 @@ class _Layer:
         return f"layer '{self.label}' ({self.kind})"
 
 
-class LegacySource:
+class LegacySource(ReferenceSource):
     """Offer a Keras 2 or QKeras file: hls4ml's conversion, and this project's own float evaluation of the file."""
 
     def __init__(self, reference: Reference, steps: tuple[_Step, ...]) -> None:
         """Take the layers' float functions in topological order."""
-        self._reference = reference
+        super().__init__(reference)
         self._steps = steps
-
-    @property
-    def name(self) -> str:
-        """Return the file's stem."""
-        return self._reference.model.name
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """Return the layer names in topological order."""
-        return self._reference.model.labels
-
-    @property
-    def input_shapes(self) -> dict[str, tuple[int, ...]]:
-        """Return the shapes of the inputs without batch axis, in declared order."""
-        return dict(self._reference.model.input_shapes)
-
-    @property
-    def label_of(self) -> dict[str, str]:
-        """Return hls4ml's layer name -> label."""
-        return self._reference.label_of
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Return what the user should know about the conversion."""
-        return self._reference.notes
-
-    @property
-    def asked(self) -> dict[str, Knobs]:
-        """Return the knobs that the user's configuration asks for, by label."""
-        return self._reference.asked
-
-    @property
-    def softmax(self) -> str | None:
-        """Return the label of the final softmax that is left out."""
-        return self._reference.model.softmax
-
-    def convert(self, folder: Path, *, generous: bool = False, knobs: Mapping[str, Knobs] | None = None) -> Any:
-        """Return the converted ModelGraph; see `Source.convert`."""
-        return self._reference.convert(folder, generous=generous, knobs=knobs)
 
     def predict(self, inputs: tuple[NDArray[np.float64], ...]) -> dict[str, NDArray[np.float64]]:
         """Return every layer's output in float64; see `Source.predict`."""

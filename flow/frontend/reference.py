@@ -301,3 +301,49 @@ def _settle_weights(graph: Any) -> list[tuple[str, str]]:
                 notes.append((node.name, note))
             weight.data = settled
     return notes
+
+
+class ReferenceSource:
+    """Offer everything of a `Source` but its float outputs, from its reference conversion."""
+
+    def __init__(self, reference: Reference) -> None:
+        self._reference = reference
+
+    @property
+    def name(self) -> str:
+        """Return the file's stem or the model's name."""
+        return self._reference.model.name
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Return the layer names in topological order."""
+        return self._reference.model.labels
+
+    @property
+    def input_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shapes of the inputs without batch axis, in declared order."""
+        return dict(self._reference.model.input_shapes)
+
+    @property
+    def label_of(self) -> dict[str, str]:
+        """Return hls4ml's layer name -> label."""
+        return self._reference.label_of
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Return what the user should know about the conversion."""
+        return self._reference.notes
+
+    @property
+    def asked(self) -> dict[str, Knobs]:
+        """Return the knobs that the user's configuration asks for, by label."""
+        return self._reference.asked
+
+    @property
+    def softmax(self) -> str | None:
+        """Return the label of the final softmax that is left out."""
+        return self._reference.model.softmax
+
+    def convert(self, folder: Path, *, generous: bool = False, knobs: Mapping[str, Knobs] | None = None) -> Any:
+        """Return the converted ModelGraph; see `Source.convert`."""
+        return self._reference.convert(folder, generous=generous, knobs=knobs)

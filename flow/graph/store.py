@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from flow.errors import UserError
 from flow.graph.graph import Graph
 from flow.graph.verify import verify
+from flow.stored import parse_stored
 
 FORMAT = 1
 
@@ -30,14 +31,11 @@ def to_json(graph: Graph) -> bytes:
 
 def from_json(data: bytes, origin: str) -> Graph:
     """Read a graph; raise UserError, naming `origin`, when it is not one."""
+    stored = parse_stored(_ADAPTER, data, origin, "a model.json")
     try:
-        stored = _ADAPTER.validate_json(data)
         if stored.format != FORMAT:
             raise ValueError(f"format {stored.format} is not {FORMAT}; convert the model again")
         verify(stored.graph)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        raise UserError(f"{origin} is not a model.json: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
     except (ValueError, UserError) as error:
         raise UserError(f"{origin}: {error}") from None
     return stored.graph

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from flow.latency.schedule import Schedule, latest
+from flow.stored import check_format, load_stored
 
 FORMAT = 1
+CURE = "renew it: fpgaflow build"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +127,8 @@ def timeline_to_json(timeline: Timeline) -> bytes:
     return _ADAPTER.dump_json(timeline, indent=1) + b"\n"
 
 
-def timeline_from_json(data: bytes) -> Timeline:
-    """Read `timeline.json`; raises pydantic.ValidationError."""
-    return _ADAPTER.validate_json(data)
+def load_timeline(path: Path) -> Timeline:
+    """Read `timeline.json`; raise UserError when it is not one."""
+    timeline = load_stored(_ADAPTER, path, "a timeline", CURE)
+    check_format(timeline.format, FORMAT, path, CURE)
+    return timeline

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from flow.engines.engine import Choice, Resources
-from flow.errors import UserError
 from flow.graph.graph import Graph
 from flow.latency.budget import Clock, Verdict
 from flow.latency.schedule import Schedule
 from flow.latency.timeline import Element, Timeline, build_timeline
+from flow.stored import check_format, load_stored
 
 FORMAT = 1
+CURE = "renew it: fpgaflow build"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +83,6 @@ def plan_to_json(plan: Plan) -> bytes:
 
 def load_plan(path: Path) -> Plan:
     """Read `plan.json`; raise UserError when it is not one."""
-    try:
-        plan = _ADAPTER.validate_json(path.read_bytes())
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UserError(f"{path} is not a plan: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    if plan.format != FORMAT:
-        raise UserError(f"{path}: format {plan.format} is not {FORMAT}; plan again")
+    plan = load_stored(_ADAPTER, path, "a plan", CURE)
+    check_format(plan.format, FORMAT, path, CURE)
     return plan

@@ -6,10 +6,12 @@ Every number stands beside its unit (in its name) and its origin. What was not d
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from pydantic import TypeAdapter
 
 from flow.latency.budget import Origin, Verdict
+from flow.stored import load_stored
 
 FORMAT = 1
 
@@ -242,9 +244,9 @@ def conversion_to_json(conversion: ConversionReport) -> bytes:
     return _CONVERSION.dump_json(conversion, indent=1) + b"\n"
 
 
-def conversion_from_json(data: bytes) -> ConversionReport:
-    """Read `conversion.json`; raise ValueError when it is not one."""
-    return _CONVERSION.validate_json(data)
+def load_conversion(path: Path) -> ConversionReport:
+    """Read `conversion.json`; raise UserError when it is not one."""
+    return load_stored(_CONVERSION, path, "a conversion report", "delete it and run again")
 
 
 def bulk_to_json(bulk: BulkReport) -> bytes:
@@ -252,9 +254,9 @@ def bulk_to_json(bulk: BulkReport) -> bytes:
     return _BULK.dump_json(bulk, indent=1) + b"\n"
 
 
-def bulk_from_json(data: bytes) -> BulkReport:
-    """Read `sim/bulk.json`; raise ValueError when it is not one."""
-    return _BULK.validate_json(data)
+def load_bulk(path: Path) -> BulkReport:
+    """Read `sim/bulk.json`; raise UserError when it is not one."""
+    return load_stored(_BULK, path, "a bulk result", "delete it and simulate again")
 
 
 def report_to_json(report: Report) -> bytes:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
-from flow.errors import UserError
 from flow.fixed import FixedType
+from flow.stored import check_format, load_stored
 
 FORMAT = 1
+CURE = "build the design again: fpgaflow build"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +106,6 @@ def signature_to_json(signature: Signature) -> bytes:
 
 def load_signature(path: Path) -> Signature:
     """Read a signature; raise UserError when the file is not one."""
-    try:
-        signature = _ADAPTER.validate_json(path.read_bytes())
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UserError(f"{path} is not a signature: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
-    if signature.format != FORMAT:
-        raise UserError(f"{path}: format {signature.format} is not {FORMAT}; build the design again")
+    signature = load_stored(_ADAPTER, path, "a signature", CURE)
+    check_format(signature.format, FORMAT, path, CURE)
     return signature

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from flow.stored import load_stored
+
 RANDOM_STATE = "random state"
 RUN = "run"
 
@@ -92,8 +94,8 @@ def result_to_json(result: SimulationResult) -> bytes:
 
 
 def load_result(path: Path) -> SimulationResult:
-    """Read `sim/result.json`; raise ValueError when it is not one."""
-    return _RESULT.validate_json(path.read_bytes())
+    """Read `sim/result.json`; raise UserError when it is not one."""
+    return load_stored(_RESULT, path, "a simulation result", "delete it and simulate again")
 
 
 def combine(

@@ -7,11 +7,11 @@ from dataclasses import replace
 from flow.errors import UserError
 from flow.files import write_whole
 from flow.graph.store import load_graph
-from flow.latency.timeline import Timeline, timeline_from_json
+from flow.latency.timeline import load_timeline
 from flow.plan.plan import load_plan, timeline_of
 from flow.plan.planner import make_plan
 from flow.report.collect import Findings, collect
-from flow.report.report import ConversionReport, Report, bulk_from_json, conversion_from_json, report_to_json
+from flow.report.report import ConversionReport, Report, load_bulk, load_conversion, report_to_json
 from flow.steps.context import Context
 
 
@@ -34,7 +34,11 @@ def show(run: Context) -> Report:
                 f"first: fpgaflow run {run.options.model}"
             )
     found = Findings(
-        load_graph(project.model), load_plan(project.plan), _timeline(run), run.request.must_beat, _conversion(run)
+        load_graph(project.model),
+        load_plan(project.plan),
+        load_timeline(project.timeline),
+        run.request.must_beat,
+        _conversion(run),
     )
     report = collect(_with_proofs(run, found))
     write_whole(project.report, report_to_json(report))
@@ -49,9 +53,7 @@ def _with_proofs(run: Context, found: Findings) -> Findings:
 
     project = run.project
     if project.is_current("simulate", run.simulation_digest(), (project.simulation, project.bulk)):
-        found = replace(
-            found, simulation=load_result(project.simulation), bulk=bulk_from_json(project.bulk.read_bytes())
-        )
+        found = replace(found, simulation=load_result(project.simulation), bulk=load_bulk(project.bulk))
     mapped = run.hardware_digest() + found.plan.part
     if project.is_current("synth", mapped, (project.synthesis,)):
         found = replace(found, synthesis=load_synthesis(project.folder))
@@ -62,16 +64,6 @@ def _with_proofs(run: Context, found: Findings) -> Findings:
     return found
 
 
-def _timeline(run: Context) -> Timeline:
-    try:
-        return timeline_from_json(run.project.timeline.read_bytes())
-    except ValueError:
-        raise UserError(f"{run.project.timeline} is not a timeline; renew it: fpgaflow build") from None
-
-
 def _conversion(run: Context) -> ConversionReport | None:
     path = run.project.conversion
-    try:
-        return conversion_from_json(path.read_bytes()) if path.exists() else None
-    except ValueError:
-        raise UserError(f"{path} is damaged; delete it and run again") from None
+    return load_conversion(path) if path.exists() else None

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from flow.engines.engine import Resources
-from flow.errors import UserError
+from flow.stored import load_stored
 
 FORMAT = 1
 
@@ -115,10 +115,7 @@ def synthesis_to_json(result: SynthesisResult) -> bytes:
 
 def load_synthesis(folder: Path) -> SynthesisResult:
     """Read synth/result.json of a run's folder; raise UserError when it is not there or not one."""
-    path = folder / "synth" / "result.json"
-    if not path.is_file():
-        raise UserError(f"{path} is missing: run synthesis first")
-    return _validated(_SYNTHESIS, path, "a synthesis result")
+    return load_stored(_SYNTHESIS, folder / "synth" / "result.json", "a synthesis result", "run synthesis first")
 
 
 def routing_to_json(result: RoutingResult) -> bytes:
@@ -129,14 +126,4 @@ def routing_to_json(result: RoutingResult) -> bytes:
 def load_routing(folder: Path) -> RoutingResult:
     """Read synth/route/result.json of a run's folder; raise UserError when it is not there or not one."""
     path = folder / "synth" / "route" / "result.json"
-    if not path.is_file():
-        raise UserError(f"{path} is missing: run place and route first")
-    return _validated(_ROUTING, path, "a routing result")
-
-
-def _validated(adapter: TypeAdapter[_Result], path: Path, what: str) -> _Result:
-    try:
-        return adapter.validate_json(path.read_bytes())
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UserError(f"{path} is not {what}: {'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    return load_stored(_ROUTING, path, "a routing result", "run place and route first")

@@ -1,7 +1,7 @@
 import pytest
 
 from flow.latency.schedule import Schedule
-from flow.latency.timeline import Element, build_timeline, timeline_from_json, timeline_to_json
+from flow.latency.timeline import Element, build_timeline, load_timeline, timeline_to_json
 
 
 def register(count: int):
@@ -52,9 +52,11 @@ def test_first_and_last_beats_are_told_apart():
     assert timeline.interval == 5
 
 
-def test_a_timeline_survives_storage():
+def test_a_timeline_survives_storage(tmp_path):
     timeline = chain(Element("a", "unrolled", ("x",), register(2), 1), outputs=("a",))
-    assert timeline_from_json(timeline_to_json(timeline)) == timeline
+    path = tmp_path / "timeline.json"
+    path.write_bytes(timeline_to_json(timeline))
+    assert load_timeline(path) == timeline
 
 
 @pytest.mark.parametrize("cycles", [(), (1, 1), (3, 2)])
