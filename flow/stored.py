@@ -20,6 +20,8 @@ def parse_stored(adapter: TypeAdapter[_T], data: bytes, origin: str, what: str) 
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(map(str, first["loc"]))
         raise UserError(f"{origin} is not {what}: {where + ': ' if where else ''}{first['msg']}") from None
+    except UserError as error:  # a value's own check, such as a type's width
+        raise UserError(f"{origin} is not {what}: {error}") from None
 
 
 def load_stored(adapter: TypeAdapter[_T], path: Path, what: str, cure: str) -> _T:
