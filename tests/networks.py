@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,52 @@ def _codes(rng: np.random.Generator, kind: FixedType, shape: tuple[int, ...]) ->
     return raw
 
 
+def _random_node(
+    rng: np.random.Generator, k: int, before: AnyNode, draw: Callable[[], FixedType], size: int
+) -> AnyNode:
+    """Draw node k behind `before`; one with several axes gets no dense layer."""
+    common: dict[str, Any] = {
+        "name": f"n{k}",
+        "label": f"layer {k}",
+        "inputs": (before.name,),
+        "shape": before.shape,
+        "type": draw(),
+    }
+    which = rng.integers(6)
+    if which <= 1 and len(before.shape) == 1:
+        n_in, n_out = before.shape[0], int(rng.integers(1, size + 1))
+        weight, bias = draw(), draw()
+        full = rng.random() < 0.5
+        product_integer = before.type.integer + weight.integer + n_in.bit_length() + 2
+        fraction = max(before.type.fraction + weight.fraction, bias.fraction)
+        wide = FixedType(max(product_integer, bias.integer + 2) + fraction, max(product_integer, bias.integer + 2))
+        accumulator = wide if full and wide.width >= 1 else draw()
+        common["shape"] = (n_out,)
+        return Dense(
+            **common,
+            weights=_codes(rng, weight, (n_in, n_out)),
+            bias=_codes(rng, bias, (n_out,)),
+            weight_type=weight,
+            bias_type=bias,
+            accumulator=accumulator,
+        )
+    if which <= 2:
+        return Quantize(**common)
+    if which == 3:
+        return Relu(**common)
+    if which == 4:
+        slope_type = FixedType(1, int(rng.integers(-3, 2)), signed=False)
+        return Relu(**common, slope=1, slope_type=slope_type)
+    scale, bias = draw(), draw()
+    return Affine(
+        **common,
+        scale=_codes(rng, scale, before.shape[-1:]),
+        bias=_codes(rng, bias, before.shape[-1:]),
+        scale_type=scale,
+        bias_type=bias,
+    )
+
+
 def random_graph(seed: int, *, layers: int = 3, size: int = 6, width: tuple[int, int] = (1, 10)) -> Graph:
     """Draw a chain of nodes of all kinds with random types."""
     rng = np.random.default_rng(seed)
@@ -75,56 +122,47 @@ def random_graph(seed: int, *, layers: int = 3, size: int = 6, width: tuple[int,
 
     nodes: list[AnyNode] = [Input(name="x", label="x", inputs=(), shape=(int(rng.integers(1, size + 1)),), type=draw())]
     for k in range(layers):
-        before = nodes[-1]
-        common: dict[str, Any] = {
-            "name": f"n{k}",
-            "label": f"layer {k}",
-            "inputs": (before.name,),
-            "shape": before.shape,
-            "type": draw(),
-        }
-        which = rng.integers(6)
-        if which <= 1:
-            n_in, n_out = before.shape[0], int(rng.integers(1, size + 1))
-            weight, bias = draw(), draw()
-            full = rng.random() < 0.5
-            product_integer = before.type.integer + weight.integer + n_in.bit_length() + 2
-            fraction = max(before.type.fraction + weight.fraction, bias.fraction)
-            wide = FixedType(max(product_integer, bias.integer + 2) + fraction, max(product_integer, bias.integer + 2))
-            accumulator = wide if full and wide.width >= 1 else draw()
-            common["shape"] = (n_out,)
-            nodes.append(
-                Dense(
-                    **common,
-                    weights=_codes(rng, weight, (n_in, n_out)),
-                    bias=_codes(rng, bias, (n_out,)),
-                    weight_type=weight,
-                    bias_type=bias,
-                    accumulator=accumulator,
-                )
-            )
-        elif which == 2:
-            nodes.append(Quantize(**common))
-        elif which == 3:
-            nodes.append(Relu(**common))
-        elif which == 4:
-            slope_type = FixedType(1, int(rng.integers(-3, 2)), signed=False)
-            nodes.append(Relu(**common, slope=1, slope_type=slope_type))
-        else:
-            scale, bias = draw(), draw()
-            nodes.append(
-                Affine(
-                    **common,
-                    scale=_codes(rng, scale, before.shape),
-                    bias=_codes(rng, bias, before.shape),
-                    scale_type=scale,
-                    bias_type=bias,
-                )
-            )
+        nodes.append(_random_node(rng, k, nodes[-1], draw, size))
     if rng.random() < 0.3:
         last = nodes[-1]
         nodes.append(Reshape(name="r", label="r", inputs=(last.name,), shape=(1, last.shape[0]), type=last.type))
     return Graph(name=f"random_{seed}", nodes=tuple(nodes), inputs=("x",), outputs=(nodes[-1].name,))
+
+
+def branching_graph(seed: int, *, layers: int = 6, size: int = 6, width: tuple[int, int] = (1, 10)) -> Graph:
+    """Draw a network that branches: tensors are read several times, or by nobody, and several leave in any order.
+
+    It has one or two inputs, which may leave as they came, and tensors of one or two axes.
+    """
+    rng = np.random.default_rng(seed)
+
+    def draw() -> FixedType:
+        return random_type(rng, width=width)
+
+    nodes: list[AnyNode] = [
+        Input(name=name, label=f"input {name}", inputs=(), shape=(int(rng.integers(1, size + 1)),), type=draw())
+        for name in ("x", "y")[: int(rng.integers(1, 3))]
+    ]
+    inputs = tuple(node.name for node in nodes)
+    for k in range(layers):
+        before = nodes[-1] if rng.random() < 0.4 else nodes[rng.integers(len(nodes))]
+        if before.inputs and rng.random() < 0.3:
+            before = next(node for node in nodes if node.name == before.inputs[0])  # it is read once more
+        if rng.random() < 0.15:
+            count = before.shape[0] if len(before.shape) == 1 else before.size
+            shape = (count,) if len(before.shape) > 1 else (2, count // 2) if count % 2 == 0 else (count, 1)
+            nodes.append(
+                Reshape(name=f"n{k}", label=f"shape {k}", inputs=(before.name,), shape=shape, type=before.type)
+            )
+        else:
+            nodes.append(_random_node(rng, k, before, draw, size))
+    read = {name for node in nodes for name in node.inputs}
+    ends = [node.name for node in nodes if node.name not in read and node.name not in inputs]
+    kept = [name for name in ends if name == ends[-1] or rng.random() < 0.8]
+    extra = [node.name for node in nodes if node.name in read and rng.random() < 0.15]
+    outputs = tuple(str(name) for name in rng.permutation([*kept, *extra]))
+    turned = inputs if rng.integers(2) else inputs[::-1]
+    return Graph(name=f"branching_{seed}", nodes=tuple(nodes), inputs=turned, outputs=outputs)
 
 
 def saturating_graph(seed: int) -> Graph:

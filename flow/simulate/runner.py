@@ -256,12 +256,15 @@ class _Bench:
             "COCOTB_ANSI_OUTPUT": "0",
             "COCOTB_RANDOM_SEED": str(seed),
             "COCOTB_RESULTS_FILE": str(self.build / f"cocotb_{seed}.xml"),
+            # rewriting assertions would load pytest's plugins, which takes longer than the simulation
+            "COCOTB_REWRITE_ASSERTION_FILES": "",
             "COCOTB_TEST_MODULES": "sim.bench",
             "COCOTB_TOPLEVEL": self.signature.top,
             "COCOTB_TRUST_INERTIAL_WRITES": "1",
             "FPGAFLOW_BENCH": str(order),
             "GPI_USERS": ";".join([python_library, config.pygpi_entry_point()]),
             "LD_LIBRARY_PATH": os.pathsep.join(libraries),
+            "OPENBLAS_NUM_THREADS": "1",  # numpy would start threads that the bench never uses
             "PYGPI_PYTHON_BIN": sys.executable,
             "PYTHONPATH": os.pathsep.join([*search, *filter(None, [os.environ.get("PYTHONPATH")])]),
             "TOPLEVEL_LANG": "verilog",
