@@ -5,13 +5,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
 from flow.errors import UserError, VerificationError
 
-DONE, FAILED, USER_ERROR, MISSED = 0, 1, 2, 3
+DONE, FAILED, USER_ERROR, MISSED, INTERRUPTED = 0, 1, 2, 3, 130
+
+
+def _folder(_context: click.Context, _option: click.Parameter, value: str | None) -> Path | None:
+    if value == "":
+        raise click.BadParameter("the name is empty")
+    return None if value is None else Path(value)
+
 
 _OPTIONS = (
     click.option("--budget", help="Largest total latency, with a unit: 5us, 50ns."),
@@ -20,10 +27,12 @@ _OPTIONS = (
     click.option("--clock", help="Clock: 200MHz, 5ns, or auto for the lowest latency."),
     click.option("--link", help="How data reach the chip (see: fpgaflow links)."),
     click.option("--boundary", type=click.Choice(["core", "pins", "wire_to_wire", "host_to_host"])),
-    click.option("--config", type=click.Path(path_type=Path), help="hls4ml configuration (YAML)."),
+    click.option(
+        "--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="hls4ml configuration (YAML)."
+    ),
     click.option("--vectors", metavar="FILE|N", help="Inputs: .npy or .npz with x and optional y; or a count."),
     click.option("--clip", is_flag=True, help="Clip vectors outside the input type instead of refusing them."),
-    click.option("--out", type=click.Path(path_type=Path), help="Folder of the run [hls_projects/<model>]."),
+    click.option("--out", metavar="DIR", callback=_folder, help="Folder of the run [hls_projects/<model>]."),
     click.option("--json", "as_json", is_flag=True, help="Print report.json on standard output, nothing else."),
 )
 
@@ -46,14 +55,13 @@ def cli() -> None:
 
 
 def _go(goal: str, options: dict[str, Any]) -> None:
-    from rich.console import Console
-
     from flow.progress import Progress
+    from flow.report.terminal import new_console
     from flow.steps.context import Options
     from flow.steps.run import run_to
 
     as_json = options.pop("as_json")
-    report = run_to(goal, Options(**options), Progress(Console(stderr=True)))
+    report = run_to(goal, Options(**options), Progress(new_console(stderr=True)))
     if as_json:
         from flow.report.report import report_to_json
 
@@ -61,7 +69,7 @@ def _go(goal: str, options: dict[str, Any]) -> None:
     else:
         from flow.report.terminal import print_report
 
-        print_report(report, Console())
+        print_report(report, new_console())
     sys.exit(FAILED if not report.verified else MISSED if report.verdict == "missed" else DONE)
 
 
@@ -117,32 +125,29 @@ def run(**options: Any) -> None:
 @cli.command()
 def parts() -> None:
     """List the FPGA parts."""
-    from rich.console import Console
-
     from flow.report.catalogue import print_parts
+    from flow.report.terminal import new_console
 
-    print_parts(Console())
+    print_parts(new_console())
 
 
 @cli.command()
 def links() -> None:
     """List the links between the chip and the world."""
-    from rich.console import Console
-
     from flow.report.catalogue import print_links
+    from flow.report.terminal import new_console
 
-    print_links(Console())
+    print_links(new_console())
 
 
 @cli.command()
 def models() -> None:
     """List the models that come with fpgaflow."""
-    from rich.console import Console
-
     from flow.report.catalogue import print_models
+    from flow.report.terminal import new_console
     from flow.zoo import zoo_requests
 
-    print_models(zoo_requests(), Console())
+    print_models(zoo_requests(), new_console())
 
 
 def main() -> None:
@@ -155,11 +160,20 @@ def main() -> None:
         error.show()
         sys.exit(USER_ERROR)
     except click.Abort:
-        click.echo("fpgaflow: interrupted", err=True)
-        sys.exit(130)
+        _fail("interrupted", INTERRUPTED)
     except UserError as error:
-        click.echo(f"fpgaflow: {error}", err=True)
-        sys.exit(USER_ERROR)
+        _fail(str(error), USER_ERROR)
     except VerificationError as error:
-        click.echo(f"fpgaflow: verification failed: {error}", err=True)
-        sys.exit(FAILED)
+        _fail(f"verification failed: {error}", FAILED)
+    except OSError as error:
+        where = "" if error.filename is None else f"{error.filename}: "
+        _fail(f"{where}{error.strerror or error}", USER_ERROR)
+    except MemoryError:
+        _fail("there is not enough memory for this network or this many vectors", USER_ERROR)
+
+
+def _fail(message: str, status: int) -> NoReturn:
+    # names in a foreign model file may hold anything, control sequences of the terminal too
+    shown = "".join(c if c.isprintable() or c == "\n" else repr(c)[1:-1] for c in message)
+    click.echo(f"fpgaflow: {shown}", err=True)
+    sys.exit(status)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from rich.console import Console
 from rich.status import Status
+from rich.text import Text
 
 
 @dataclass(slots=True)
@@ -33,15 +34,16 @@ class Progress:
             return
         began = time.monotonic()
         self._name = name
-        with self.console.status(name) as self._status:
+        with self.console.status(Text(name)) as self._status:
             yield said.append
         self._status = None
-        self.console.print(f"[green]✓[/] {name} [dim]({time.monotonic() - began:.1f} s)[/] {' '.join(said)}")
+        took = (f" ({time.monotonic() - began:.1f} s) ", "dim")
+        self.console.print(Text.assemble(("✓ ", "green"), name, took, " ".join(said)))
 
     def inner(self, text: str, done: int, total: int) -> None:
         """Show how far the running step is."""
         if self._status is not None:
-            self._status.update(f"{self._name}: {text} [dim]({done} of {total})[/]")
+            self._status.update(Text.assemble(f"{self._name}: {text}", (f" ({done} of {total})", "dim")))
 
     def count(self, done: int, total: int) -> None:
         """Show how many inferences the running step has done."""
@@ -50,14 +52,14 @@ class Progress:
     def line(self, text: str) -> None:
         """Show what the running step does."""
         if self._status is not None:
-            self._status.update(f"{self._name}: {text}")
+            self._status.update(Text(f"{self._name}: {text}"))
 
     def skip(self, name: str, why: str) -> None:
         """Say that a step did not need to run."""
         if self.console is not None:
-            self.console.print(f"[dim]• {name}: {why}[/]")
+            self.console.print(Text(f"• {name}: {why}", "dim"))
 
     def warn(self, text: str) -> None:
         """Say what the reader should know."""
         if self.console is not None:
-            self.console.print(f"[yellow]![/] {text}")
+            self.console.print(Text.assemble(("! ", "yellow"), text))

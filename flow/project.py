@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from flow.errors import UserError
-from flow.files import write_whole
+from flow.files import digest, write_whole
 
 STAMPS = "steps.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Hold a digest of what a step ran on, and one of every file that it left, by its name in the folder."""
+
+    inputs: str
+    outputs: dict[str, str]
+
+
+_STAMPS = TypeAdapter(dict[str, Stamp])
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +110,23 @@ class Project:
         """Return the report's file."""
         return self.folder / "report.json"
 
-    def open(self) -> None:
-        """Create the folder; raise UserError when it cannot be written."""
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[None]:
+        """Create the folder for a run; one that ends in an error leaves no empty folder behind.
+
+        Raises UserError when the folder cannot be written, or holds somebody else's work.
+        """
+        missing = [path for path in (self.folder, *self.folder.parents) if not path.exists()]
+        try:
+            self._create()
+            yield
+        except BaseException:
+            for path in missing:
+                with contextlib.suppress(OSError):
+                    path.rmdir()
+            raise
+
+    def _create(self) -> None:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             handle, name = tempfile.mkstemp(dir=self.folder)
@@ -109,22 +136,53 @@ class Project:
             raise UserError(
                 f"cannot write the output folder {self.folder}: {error.strerror}; choose another with --out"
             ) from None
+        replaced = [path.name for path in (self.rtl, self.hls, self.folder / "sim", self.folder / "synth")]
+        foreign = [name for name in replaced if (self.folder / name).exists()]
+        if foreign and not (self.folder / STAMPS).exists() and not self.signature.exists():
+            raise UserError(
+                f"{self.folder} holds {', '.join(foreign)} but is no run's folder, and a run would replace that; "
+                "choose another with --out"
+            )
 
-    def _stamps(self) -> dict[str, str]:
+    # ---- steps: what each ran on, and what it left ----
+
+    def _stamps(self) -> dict[str, Stamp]:
         try:
-            stamps = json.loads((self.folder / STAMPS).read_bytes())
-        except (OSError, ValueError):
+            return _STAMPS.validate_json((self.folder / STAMPS).read_bytes())
+        except (OSError, ValidationError):
             return {}
-        return stamps if isinstance(stamps, dict) else {}
 
-    def is_current(self, step: str, inputs: str, outputs: tuple[Path, ...]) -> bool:
-        """Tell whether a step has run on these inputs (a digest) and its outputs lie there."""
-        return self._stamps().get(step) == inputs and all(path.exists() for path in outputs)
+    def is_current(self, step: str, inputs: str) -> bool:
+        """Tell whether a step has run on these inputs (a digest) and what it left lies there untouched."""
+        stamp = self._stamps().get(step)
+        return stamp is not None and stamp.inputs == inputs and all(map(self._is_untouched, stamp.outputs.items()))
 
-    def record(self, step: str, inputs: str) -> None:
-        """Note that a step has run on these inputs."""
-        stamps = self._stamps() | {step: inputs}
-        write_whole(self.folder / STAMPS, json.dumps(stamps, indent=1, sort_keys=True).encode() + b"\n")
+    def ran_on(self, step: str, inputs: str) -> bool:
+        """Tell whether the last run of a step was on these inputs, whatever became of what it left."""
+        stamp = self._stamps().get(step)
+        return stamp is not None and stamp.inputs == inputs
+
+    def changed(self, step: str) -> tuple[str, ...]:
+        """Return the files of a step that lie there, but not as it left them."""
+        stamp = self._stamps().get(step)
+        if stamp is None:
+            return ()
+        return tuple(
+            name
+            for name, content in stamp.outputs.items()
+            if (self.folder / name).is_file() and not self._is_untouched((name, content))
+        )
+
+    def _is_untouched(self, output: tuple[str, str]) -> bool:
+        name, content = output
+        path = self.folder / name
+        return path.is_file() and digest(path.read_bytes()) == content
+
+    def record(self, step: str, inputs: str, outputs: Iterable[Path]) -> None:
+        """Note that a step has run on these inputs and left these files in the folder."""
+        left = {path.relative_to(self.folder).as_posix(): digest(path.read_bytes()) for path in outputs}
+        stamps = self._stamps() | {step: Stamp(inputs, left)}
+        write_whole(self.folder / STAMPS, _STAMPS.dump_json(dict(sorted(stamps.items())), indent=1) + b"\n")
 
     @contextlib.contextmanager
     def scratch(self) -> Iterator[Path]:

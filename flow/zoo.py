@@ -22,9 +22,9 @@ class Subject:
 
 
 def zoo_folder() -> Path:
-    """Return where the zoo lies: beside the package in a checkout, inside it in an installed wheel."""
+    """Return where the zoo lies: `models/` beside the package in a checkout, inside it in an installed wheel."""
     package = Path(__file__).parent
-    installed = package / "zoo"
+    installed = package / "zoo_models"
     return installed if installed.is_dir() else package.parent / "models"
 
 
@@ -43,16 +43,27 @@ def find_subject(model: str) -> Subject:
     if model in zoo_names():
         return _from_folder(zoo_folder() / model)
     path = Path(model)
-    if (path / REQUEST).is_file():
+    try:
+        is_folder, is_file = bool(model) and path.is_dir(), path.is_file()
+    except OSError as error:
+        raise UserError(
+            f"MODEL '{model[:60]}…' is no path ({error.strerror}); give a zoo name or a model file"
+        ) from None
+    if is_folder and (path / REQUEST).is_file():
         return _from_folder(path)
-    if path.is_dir():
+    if is_folder:
         raise UserError(f"'{model}' is a folder without a {REQUEST}; give a model file, or write one")
-    if not path.is_file():
+    if not is_file:
         raise UserError(
             f"there is no model '{model}': neither a file nor in the zoo; {nearest(model, zoo_names())} "
             "(fpgaflow models lists the zoo)"
         )
-    return Subject(path.parent.resolve().name if path.name == "model.json" else path.stem, path, Request(), None)
+    return Subject(_name(path.parent.resolve() if path.name == "model.json" else path), path, Request(), None)
+
+
+def _name(path: Path) -> str:
+    """Return a model's name: its file's, with bytes that are no text replaced."""
+    return (path.name if path.is_dir() else path.stem).encode(errors="replace").decode() or "model"
 
 
 def _from_folder(folder: Path) -> Subject:
@@ -63,4 +74,4 @@ def _from_folder(folder: Path) -> Subject:
     for path in paths:
         if not path.is_file():
             raise UserError(f"{folder / REQUEST} names {path.name}, but {path} does not exist")
-    return Subject(folder.resolve().name, paths[0], request, paths[1] if request.vectors else None)
+    return Subject(_name(folder.resolve()), paths[0], request, paths[1] if request.vectors else None)

@@ -32,8 +32,10 @@ class Plan:
     """Hold all choices for a graph.
 
     fixed_ns: the link's overhead (min, typical, max). verdict: predicted, for budget and rate. best_ns: the least
-    total latency that the planner found at any pipeline depth. limiter: the run that takes most of the delay.
-    advice: what would have to change when the verdict is not `met`. revisions: what the build had to change and why.
+    total latency that the planner found at any pipeline depth, for a miss also with a free clock.
+    limiter: the run that takes most of the delay.
+    advice: what would have to change when the verdict is not `met`. must_beat: baseline rows that the request asks to
+    undercut. revisions: what the build had to change and why.
     """
 
     format: int
@@ -50,6 +52,7 @@ class Plan:
     best_ns: float
     limiter: str
     advice: str
+    must_beat: tuple[str, ...] = ()
     revisions: tuple[str, ...] = ()
 
     @property

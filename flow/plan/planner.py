@@ -14,7 +14,7 @@ from flow.engines.estimate import Estimate, estimate
 from flow.engines.lower import runs
 from flow.errors import UserError
 from flow.graph.graph import Graph
-from flow.latency.budget import Verdict
+from flow.latency.budget import Origin, Verdict
 from flow.plan.plan import FORMAT, Plan, Planned
 from flow.plan.request import Request
 from flow.plan.solve import Depths, Goal, Solution, solve
@@ -31,17 +31,24 @@ class Target:
     goal: Goal
 
 
-def target_of(graph: Graph, request: Request) -> Target:
-    """Look up part and link and put the request into numbers; raise UserError for unknown names."""
+def boundary_of(request: Request) -> str:
+    """Return the boundary that a request means; raise UserError for a part and a link that do not go together."""
     part, link = find_part(request.part), find_link(request.link)
     if request.boundary is not None and request.boundary not in link.boundaries:
         raise UserError(
             f"boundary '{request.boundary}' is not what link '{link.name}' spans; with it: {', '.join(link.boundaries)}"
         )
     check_reach(link, part)
+    return request.boundary or link.boundaries[0]
+
+
+def target_of(graph: Graph, request: Request) -> Target:
+    """Look up part and link and put the request into numbers; raise UserError for unknown names."""
+    boundary = boundary_of(request)
+    part, link = find_part(request.part), find_link(request.link)
     fixed = link.fixed_ns(payload_bytes(graph, graph.inputs), payload_bytes(graph, graph.outputs))
     goal = Goal(request.budget_ns, request.rate_hz, request.period_ns, (fixed.min, fixed.typical, fixed.max))
-    return Target(part, delays_of(part), link, request.boundary or link.boundaries[0], goal)
+    return Target(part, delays_of(part), link, boundary, goal)
 
 
 def payload_bytes(graph: Graph, names: tuple[str, ...]) -> int:
@@ -56,9 +63,11 @@ def make_plan(graph: Graph, request: Request) -> Plan:
     """
     target = target_of(graph, request)
     groups = runs(graph)
-    estimates = tuple(estimate(graph, run, target.delays, target.part.family) for run in groups)
-    _check_size(graph, target.part, groups, estimates)
-    solution, best_ns = solve(target.goal, estimated_balance(graph, groups, estimates, target.delays), target.delays)
+    estimates = check_size(graph, target.part)
+    balance = estimated_balance(graph, groups, estimates, target.delays)
+    solution, best_ns = solve(target.goal, balance, target.delays)
+    if solution.verdict is Verdict.MISSED:
+        best_ns = min(best_ns, _best_with_free_clock(target, balance))
     planned = tuple(
         Planned(
             Unrolled(run, depth),
@@ -68,6 +77,13 @@ def make_plan(graph: Graph, request: Request) -> Plan:
         for run, depth, guess in zip(groups, solution.depths.depths, estimates, strict=True)
     )
     return assemble(graph, request, target, planned=planned, solution=solution, best_ns=best_ns)
+
+
+def _best_with_free_clock(target: Target, balance: Callable[[int], Depths]) -> float:
+    """Return the least total in ns, at the asked rate if any clock sustains it."""
+    at_rate = replace(target.goal, budget_ns=None, period_ns=None)
+    best_ns = solve(at_rate, balance, target.delays)[1]
+    return best_ns if best_ns < float("inf") else solve(replace(at_rate, rate_hz=None), balance, target.delays)[1]
 
 
 def _flip_flops(guess: Estimate, depth: int) -> int:
@@ -103,6 +119,7 @@ def assemble(
         best_ns=best_ns,
         limiter=limiter,
         advice="",
+        must_beat=request.must_beat,
         revisions=revisions,
     )
     return replace(plan, advice=advice(plan, solution))
@@ -110,42 +127,72 @@ def assemble(
 
 def advice(plan: Plan, solution: Solution) -> str:
     """Say what limits a plan that does not surely meet its goal, and what would have to change."""
-    low, high = solution.clock.range_ns
-    period = solution.clock.period_ns
-    share = max((p.delay_ns for p in plan.runs), default=0.0) / max(sum(p.delay_ns for p in plan.runs), 1e-9)
-    where = f"'{plan.limiter}' takes {share:.0%} of the logic delay"
     if plan.verdict is Verdict.MET:
         return ""
+    whole = sum(p.delay_ns for p in plan.runs)
+    share = max((p.delay_ns for p in plan.runs), default=0.0) / max(whole, 1e-9)
+    limiter = f"'{plan.limiter}' has {share:.0%} of the logic delay"
     if plan.verdict is Verdict.MET_IF_CLOCK_CLOSES:
+        return _on_doubt(plan, limiter)
+    reasons = (_on_clock(plan, solution), _on_rate(plan), _on_budget(plan, solution, limiter))
+    return " ".join(filter(None, reasons))
+
+
+def _on_doubt(plan: Plan, limiter: str) -> str:
+    (low, high), period = plan.clock.range_ns, plan.clock.period_ns
+    room = "no pipeline surely reaches it" if plan.budget_ns is None else "the budget has no room for more registers"
+    return (
+        f"The clock of {period:.4g} ns may not close: {low:.3g} to {high:.3g} ns are predicted, and {room}; {limiter}. "
+        f"A period of {high:.3g} ns would be safe; place and route decides."
+    )
+
+
+def _on_clock(plan: Plan, solution: Solution) -> str:
+    if solution.clock.may_close:
+        return ""
+    (low, high), period = plan.clock.range_ns, plan.clock.period_ns
+    free = (
+        "" if plan.best_ns == float("inf") else f", or for --clock auto, with which {plan.best_ns:.4g} ns are reachable"
+    )
+    return (
+        f"No pipeline closes a clock of {period:.4g} ns ({1e3 / period:.4g} MHz) on {plan.part}: between two registers "
+        f"{low:.3g} to {high:.3g} ns are predicted at the least. Ask for a slower clock{free}."
+    )
+
+
+def _on_rate(plan: Plan) -> str:
+    if plan.rate_hz is None or plan.clock.period_ns * 1e-9 * plan.rate_hz <= 1 + 1e-9:
+        return ""
+    needed, period = 1e9 / plan.rate_hz, plan.clock.period_ns
+    if plan.clock.origin is Origin.ASKED:
+        cure = f"ask for a clock of at most {needed:.4g} ns ({1e3 / needed:.4g} MHz), or for a lower rate"
+    else:
+        cure = f"the shortest period that was found on {plan.part} is {period:.4g} ns; fewer bits or a faster part help"
+    return f"One inference per {needed:.4g} ns cannot be sustained with one per clock cycle of {period:.4g} ns: {cure}."
+
+
+def _on_budget(plan: Plan, solution: Solution, limiter: str) -> str:
+    total, fixed = solution.latency.total_ns, plan.fixed_ns[1]
+    if plan.budget_ns is None or total <= plan.budget_ns * (1 + 1e-9):
+        return ""
+    core = plan.budget_ns - fixed
+    if core <= 0:
         return (
-            f"The clock of {period:.4g} ns may not close: {low:.3g} to {high:.3g} ns predicted, and the budget leaves "
-            f"no room for more registers; {where}. A period of {high:.3g} ns would be safe."
+            f"Link '{plan.link}' alone takes {fixed:.4g} ns of the {plan.budget_ns:.4g} ns budget: another link or "
+            f"a budget above {plan.best_ns:.4g} ns is needed."
         )
-    total = solution.latency.total_ns
-    parts_of_miss = []
-    if plan.budget_ns is not None and total > plan.budget_ns:
-        core_budget = plan.budget_ns - plan.fixed_ns[1]
-        if core_budget <= 0:
-            parts_of_miss.append(
-                f"link '{plan.link}' alone takes {plan.fixed_ns[1]:.4g} ns of the {plan.budget_ns:.4g} ns budget: "
-                "choose another link or a larger budget"
-            )
-        else:
-            parts_of_miss.append(
-                f"the best reachable total is {plan.best_ns:.4g} ns, the budget {plan.budget_ns:.4g} ns: {where}; "
-                f"the core would have to be {plan.best_ns - plan.fixed_ns[1]:.3g} → {core_budget:.3g} ns: "
-                "fewer bits, a smaller or sparser layer, or a faster part"
-            )
-    if plan.rate_hz is not None and period * 1e-9 * plan.rate_hz > 1 + 1e-9:
-        parts_of_miss.append(
-            f"one inference per {1e9 / plan.rate_hz:.4g} ns needs a period of at most that, not {period:.4g} ns"
+    if plan.best_ns <= plan.budget_ns and not solution.clock.may_close:
+        return ""  # a clock that closes is what it takes
+    if plan.best_ns <= plan.budget_ns:
+        return (
+            f"With this clock the total is {total:.4g} ns, {total - plan.budget_ns:.3g} ns above the budget; with "
+            f"--clock auto {plan.best_ns:.4g} ns are reachable."
         )
-    if not solution.clock.may_close:
-        parts_of_miss.append(
-            f"no pipeline reaches a period of {period:.4g} ns on {plan.part}: its longest single operation needs "
-            f"{low:.3g} to {high:.3g} ns; ask for a slower clock"
-        )
-    return "; ".join(parts_of_miss)
+    return (
+        f"The best reachable total is {plan.best_ns:.4g} ns, {plan.best_ns - plan.budget_ns:.3g} ns above the budget; "
+        f"{limiter}. The core would have to shrink from {plan.best_ns - fixed:.4g} to {core:.4g} ns: fewer bits, a "
+        "smaller or sparser layer, or a faster part."
+    )
 
 
 def estimated_balance(
@@ -182,10 +229,13 @@ def estimated_balance(
     return balance
 
 
-def _check_size(graph: Graph, part: Part, groups: Sequence[tuple[str, ...]], estimates: Sequence[Estimate]) -> None:
+def check_size(graph: Graph, part: Part) -> tuple[Estimate, ...]:
+    """Return the estimates of all runs; raise UserError when the network is too large to unroll on the part."""
+    groups, delays = runs(graph), delays_of(part)
+    estimates = tuple(estimate(graph, run, delays, part.family) for run in groups)
     total = sum(guess.lut for guess in estimates)
     if total <= part.usable_lut:
-        return
+        return estimates
     largest = max(zip(groups, estimates, strict=True), key=lambda pair: pair[1].lut)
     roomy = [p.name for p in parts() if p.usable_lut >= total]
     offer = f"it would fit {', '.join(roomy)}" if roomy else "no part of the catalogue holds it unrolled"

@@ -15,6 +15,8 @@ from flow.errors import UserError, nearest
 
 _TIME = {"ns": 1.0, "us": 1e3, "µs": 1e3, "μs": 1e3, "ms": 1e6, "s": 1e9}
 _FREQUENCY = {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9}
+# what hardware can mean at all: from picoseconds to hours, from mHz to THz
+_LEAST, _MOST = 1e-3, 1e13
 
 
 def _quantity(text: str, units: dict[str, float], what: str, example: str) -> float:
@@ -26,8 +28,10 @@ def _quantity(text: str, units: dict[str, float], what: str, example: str) -> fl
         problem = f"has the unknown unit '{match[2]}'" if match[2] else "has no unit"
         raise UserError(f"{what} '{text}' {problem}; write one of {', '.join(units)}, for example {example}")
     value = float(match[1]) * known[match[2].lower()]
-    if not 0 < value < float("inf"):
+    if value == 0:
         raise UserError(f"{what} '{text}' must be greater than zero, for example {example}")
+    if not _LEAST <= value <= _MOST:
+        raise UserError(f"{what} '{text}' is beyond all hardware; write for example {example}")
     return value
 
 
@@ -46,10 +50,10 @@ def parse_clock(text: str) -> float | None:
     if text.strip().lower() == "auto":
         return None
     if re.search(r"hz\s*$", text, re.IGNORECASE):
-        return 1e9 / parse_rate(text, "clock")
+        return 1e9 / _quantity(text, _FREQUENCY, "clock", "200MHz, 5ns or auto")
     if not re.search(r"s\s*$", text):
         raise UserError(f"clock '{text}' has no unit; write for example 200MHz, 5ns or auto")
-    return parse_time(text, "clock")
+    return _quantity(text, _TIME, "clock", "200MHz, 5ns or auto")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,8 @@ def load_request(path: Path) -> Request:
         return _ADAPTER.validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"{path} is not TOML: {error}") from None
+    except OSError as error:
+        raise UserError(f"{path}: cannot read it ({error.strerror})") from None
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
     except ValidationError as error:

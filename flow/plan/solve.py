@@ -35,25 +35,31 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """Hold depths with a clock, what they give, and the verdict."""
+    """Hold depths with a clock, what they give, the verdict, and whether the asked rate is sustained."""
 
     depths: Depths
     clock: Clock
     latency: Latency
     verdict: Verdict
+    sustains: bool
 
     @property
     def rank(self) -> tuple[float, ...]:
         """Order solutions, the best first.
 
         Among those that meet the goal, registers are the only area that differs: the fewest win. Where the clock
-        only may close, the shortest segment is the likeliest to. Among misses, the least latency comes nearest.
+        only may close, the shortest segment is the likeliest to. Among misses, the least latency comes nearest; where
+        no clock is fast enough for the rate, the fastest does, and where none closes, the shortest segment.
         """
         if self.verdict is Verdict.MET:
             return (0, self.depths.cycles, self.latency.total_ns)
         if self.verdict is Verdict.MET_IF_CLOCK_CLOSES:
             return (1, self.clock.range_ns[1] / self.clock.period_ns, self.depths.cycles)
-        return (2, not self.clock.may_close, self.latency.total_ns)
+        if self.clock.may_close and self.sustains:
+            return (2, self.latency.total_ns)
+        if self.clock.may_close:
+            return (3, self.clock.period_ns, self.latency.total_ns)
+        return (4, self.clock.range_ns[0] / self.clock.period_ns, self.depths.cycles)
 
 
 def round_up(period_ns: float) -> float:
@@ -69,7 +75,7 @@ def solve(
     *,
     candidates: Iterable[int] = range(1, MOST_REGISTERS + 1),
 ) -> tuple[Solution, float]:
-    """Return the best solution, and the least total latency in ns that any candidate reaches.
+    """Return the best solution, and the least total latency in ns that any candidate reaches at the asked rate.
 
     balance: a number of registers along the network to their best distribution. candidates: numbers of registers,
     ascending; the search ends where more of them bring nothing, or with the first that meets the goal: it is the
@@ -88,7 +94,7 @@ def solve(
         solutions += [judged(goal, depths, period, delays) for period in _periods(goal, depths, delays)]
         if any(s.verdict is Verdict.MET for s in solutions):
             break
-    reachable = [s.latency.total_ns for s in solutions if s.clock.may_close]
+    reachable = [s.latency.total_ns for s in solutions if s.clock.may_close and s.sustains]
     return min(solutions, key=lambda s: s.rank), min(reachable, default=float("inf"))
 
 
@@ -106,4 +112,4 @@ def judged(goal: Goal, depths: Depths, period_ns: float, delays: Delays) -> Solu
     latency = latency_of(depths.cycles, clock.period_ns, goal.fixed_ns)
     required = required_interval(goal.rate_hz, clock.period_ns)
     verdict = judge(latency, clock, budget_ns=goal.budget_ns, interval=goal.interval, required=required)
-    return Solution(depths, clock, latency, verdict)
+    return Solution(depths, clock, latency, verdict, sustains=required is None or goal.interval <= required)

@@ -45,25 +45,26 @@ class Findings:
     graph: Graph
     plan: Plan
     timeline: Timeline
-    must_beat: tuple[str, ...] = ()
     conversion: ConversionReport | None = None
     simulation: SimulationResult | None = None
     bulk: BulkReport | None = None
     synthesis: SynthesisResult | None = None
     netlist: SimulationResult | None = None
     routing: RoutingResult | None = None
+    notes: tuple[str, ...] = ()
 
 
 def collect(found: Findings) -> Report:
     """Return the report; simulated cycles, where there are any, are what its nanoseconds are counted from."""
     plan, simulation = found.plan, found.simulation
-    check_must_beat(found.must_beat, plan.boundary)
+    check_must_beat(plan.must_beat, plan.boundary)
     simulated = None if simulation is None else simulation.latency_simulated
     cycles = found.timeline.latency if simulated is None else simulated
     latency = latency_of(cycles, plan.clock.period_ns, plan.fixed_ns)
     link = find_link(plan.link)
     interval = None if simulation is None or simulation.interval_simulated is None else simulation.interval_simulated
     required = required_interval(plan.rate_hz, plan.clock.period_ns)
+    verdict = _verdict(found, latency, required)
     return Report(
         format=FORMAT,
         model=plan.model,
@@ -72,9 +73,9 @@ def collect(found: Findings) -> Report:
         boundary=plan.boundary,
         budget_ns=plan.budget_ns,
         rate_hz=plan.rate_hz,
-        verdict=_verdict(found, latency, required),
+        verdict=verdict,
         limiter=plan.limiter,
-        advice=plan.advice,
+        advice=_advice(found, verdict, latency),
         clock=ClockReport(
             plan.clock.period_ns,
             plan.clock.range_ns,
@@ -114,8 +115,10 @@ def collect(found: Findings) -> Report:
 
 
 def _verdict(found: Findings, latency: Latency, required: int | None) -> Verdict:
-    """Judge what was simulated, where it was; a routed period beyond the constraint is a miss."""
+    """Judge what was simulated, where it was; a design beyond the part or the constrained period is a miss."""
     plan = found.plan
+    if found.synthesis is not None and found.synthesis.shortage:
+        return Verdict.MISSED
     if found.routing is not None and found.routing.period_ns > plan.clock.period_ns * (1 + 1e-9):
         return Verdict.MISSED
     interval = found.timeline.interval
@@ -123,6 +126,29 @@ def _verdict(found: Findings, latency: Latency, required: int | None) -> Verdict
         interval = round(found.simulation.interval_simulated)
     verdict = judge(latency, plan.clock, budget_ns=plan.budget_ns, interval=interval, required=required)
     return Verdict.MET if verdict is Verdict.MET_IF_CLOCK_CLOSES and found.routing is not None else verdict
+
+
+def _advice(found: Findings, verdict: Verdict, latency: Latency) -> str:
+    """Say what would have to change: the plan's word, or what the hardware has shown beyond it."""
+    plan = found.plan
+    if verdict is Verdict.MET:
+        return ""
+    if verdict is not Verdict.MISSED or plan.verdict is Verdict.MISSED:
+        return plan.advice
+    said = []
+    if found.synthesis is not None and found.synthesis.shortage:
+        said.append(f"As synthesized, {found.synthesis.shortage}: fewer bits, sparser layers or a larger part.")
+    if found.routing is not None and found.routing.period_ns > plan.clock.period_ns:
+        said.append(
+            f"As routed, the longest path takes {found.routing.period_ns:.4g} ns of the {plan.clock.period_ns:.4g} ns "
+            "period: ask for a slower clock or a larger budget."
+        )
+    if latency.cycles != found.timeline.latency:
+        said.append(
+            f"The hardware was simulated at {latency.cycles} cycles and {latency.total_ns:.4g} ns, where "
+            f"{found.timeline.latency} cycles were predicted: fpgaflow build renews it."
+        )
+    return " ".join(said)
 
 
 def _bits(found: Findings) -> BitReport | None:
@@ -182,7 +208,7 @@ def work_of(graph: Graph) -> tuple[int, int]:
 def _baseline(found: Findings, total_ns: float) -> tuple[BaselineReport, ...]:
     reports = []
     for row in rows(*work_of(found.graph), found.plan.boundary):
-        must = row.name in found.must_beat
+        must = row.name in found.plan.must_beat
         ratio = factor(row, total_ns)
         beaten = None if ratio is None or not must else ratio > 1
         reports.append(
@@ -209,7 +235,7 @@ def _accuracy(found: Findings) -> AccuracyReport | None:
 
 
 def _notes(found: Findings) -> tuple[str, ...]:
-    notes = list(found.graph.notes)
+    notes = [*found.notes, *found.graph.notes]
     if found.conversion is not None:
         notes += found.conversion.notes
     notes += [REVISED + text for text in found.plan.revisions]
@@ -221,6 +247,4 @@ def _notes(found: Findings) -> tuple[str, ...]:
     link = find_link(found.plan.link)
     if link.not_included:
         notes.append(f"Link {link.name} leaves out: {', '.join(link.not_included)}.")
-    if found.synthesis is not None and found.synthesis.shortage:
-        notes.append(found.synthesis.shortage)
     return tuple(dict.fromkeys(notes))

@@ -8,13 +8,23 @@ from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 
 from flow.report.report import Report
-from flow.report.terminal import print_report
+from flow.report.terminal import render
 
 WIDTH = 140  # characters
 
 
 def to_html(report: Report) -> bytes:
     """Return the terminal report as a page: same report, same bytes."""
-    console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor")
-    print_report(report, console)
+    console = Console(
+        record=True,
+        width=WIDTH,
+        file=io.StringIO(),
+        force_terminal=True,
+        color_system="truecolor",
+        markup=False,
+        emoji=False,
+        highlight=False,
+        legacy_windows=False,
+    )
+    console.print(render(report, full=True))
     return console.export_html(theme=DEFAULT_TERMINAL_THEME).encode()

@@ -262,3 +262,8 @@ def load_bulk(path: Path) -> BulkReport:
 def report_to_json(report: Report) -> bytes:
     """Return the contents of `report.json`."""
     return _ADAPTER.dump_json(report, indent=1) + b"\n"
+
+
+def load_report(path: Path) -> Report:
+    """Read `report.json`; raise UserError when it is not one."""
+    return load_stored(_ADAPTER, path, "a report", "make it again: fpgaflow report")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from rich import box
 from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
@@ -9,30 +11,49 @@ from rich.table import Table
 from rich.text import Text
 
 from flow.latency.budget import Verdict
-from flow.report.report import Report, ResourceCounts
+from flow.report.report import LatencyReport, Report, ResourceCounts
 
 _VERDICT = {
     Verdict.MET: ("met", "bold green"),
     Verdict.MISSED: ("missed", "bold red"),
     Verdict.MET_IF_CLOCK_CLOSES: ("met if the clock closes", "bold yellow"),
 }
-BAR = 28  # characters of the longest bar
+PLAIN_WIDTH = 100  # characters of a line that goes into a file
+BAR = 16  # characters of the longest bar
+KINDS = ("lut", "ff", "dsp", "bram", "uram")
+
+
+def new_console(*, stderr: bool = False) -> Console:
+    """Return a console that takes text as it is: a layer's name may look like markup."""
+    console = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = PLAIN_WIDTH
+    return console
 
 
 def time_text(ns: float) -> str:
-    """Write a time with a unit that suits it, three significant digits."""
-    if ns >= 1e6:
-        return f"{ns / 1e6:.3g} ms"
-    if ns >= 1e3:
-        return f"{ns / 1e3:.3g} µs"
-    return f"{ns:.3g} ns"
+    """Write a time with a unit that suits it, four significant digits."""
+    for unit, size in (("ms", 1e6), ("µs", 1e3)):
+        if ns >= size:
+            return f"{ns / size:.4g} {unit}"
+    return f"{ns:.4g} ns"
 
 
-def table(*columns: str, title: str, right: tuple[int, ...] = ()) -> Table:
-    """Return an empty table in the house style; `right` lists the columns aligned to the right."""
+def cycles_text(cycles: int) -> str:
+    """Write a number of cycles."""
+    return f"{cycles:,} cycle{'' if cycles == 1 else 's'}"
+
+
+def table(*columns: str, title: str, right: tuple[int, ...] = (), whole: tuple[int, ...] = ()) -> Table:
+    """Return an empty table in the house style.
+
+    right: columns aligned to the right. whole: columns that are not broken into lines.
+    """
     made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
     for k, column in enumerate(columns):
-        made.add_column(column, justify="right" if k in right else "left", overflow="fold")
+        made.add_column(
+            column, justify="right" if k in right else "left", overflow="fold", no_wrap=k in {*right, *whole}
+        )
     return made
 
 
@@ -40,78 +61,130 @@ def _heading(report: Report) -> Panel:
     word, style = _VERDICT[report.verdict]
     line = Text()
     line.append(f"{report.model}", "bold")
-    line.append(f" on {report.part}: ")
-    line.append(f"{time_text(report.latency.total_ns)}")
-    if report.budget_ns is None:
-        line.append(" (no budget asked)")
-    else:
-        line.append(f" of a {time_text(report.budget_ns)} budget — ")
+    line.append(f" on {report.part}: {time_text(report.latency.total_ns)}")
+    if report.budget_ns is not None:
+        line.append(f" of a {time_text(report.budget_ns)} budget")
+    if report.budget_ns is not None or report.rate_hz is not None or report.verdict is not Verdict.MET:
+        line.append(" — ")
         line.append(word, style)
-    line.append(f"\nboundary {report.boundary}, link {report.link}, latency {report.latency.origin}")
+    else:
+        line.append(" (no budget asked)")
+    line.append(f"\n{report.latency.origin} latency from input to output at boundary {report.boundary}")
     if report.advice:
         line.append(f"\n{report.advice}")
     return Panel(line, box=box.ROUNDED, expand=False)
 
 
+def _seen(predicted: int, simulated: int | None) -> Text:
+    said = Text(f"predicted {predicted:,}")
+    if simulated is not None:
+        said.append(f", simulated {simulated:,}", "" if simulated == predicted else "bold red")
+    return said
+
+
 def _latency(report: Report) -> Table:
-    rows = table("latency", "value", "origin", title="Latency = Σ cycles × period + fixed", right=(1,))
-    lat, clock = report.latency, report.clock
-    rows.add_row("critical path", f"{lat.cycles_predicted} cycles", "predicted")
-    if lat.cycles_simulated is not None:
-        same = lat.cycles_simulated == lat.cycles_predicted
-        rows.add_row("", f"{lat.cycles_simulated} cycles", Text("simulated", "" if same else "bold red"))
+    rows = table("latency", "value", "origin", title="Latency = Σ cycles × period + fixed", right=(1,), whole=(0,))
+    lat, clock, ii = report.latency, report.clock, report.ii
+    cycles = lat.cycles_predicted if lat.cycles_simulated is None else lat.cycles_simulated
+    rows.add_row("critical path", cycles_text(cycles), _seen(lat.cycles_predicted, lat.cycles_simulated))
     low, high = clock.range_ns
-    rows.add_row(
-        "clock period",
-        f"{clock.period_ns:.4g} ns ({1e3 / clock.period_ns:.4g} MHz)",
-        f"{clock.origin}; hardware may need {low:.3g} to {high:.3g} ns ({clock.range_origin})",
-    )
+    needs = f"hardware may need {low:.3g} to {high:.3g} ns ({clock.range_origin})"
+    chosen = clock.origin if clock.origin == "asked" else "chosen"
+    rows.add_row("× clock period", time_text(clock.period_ns), f"{chosen} ({1e3 / clock.period_ns:.4g} MHz); {needs}")
     if clock.routed_ns is not None:
-        rows.add_row("", f"{clock.routed_ns:.4g} ns", "routed, out of context")
-    rows.add_row("core = cycles × period", time_text(lat.core_ns), str(lat.origin))
-    rows.add_row("fixed (link)", time_text(lat.fixed_ns), f"{lat.fixed_origin}: {lat.fixed_source}")
-    rows.add_row(Text("total", "bold"), Text(time_text(lat.total_ns), "bold"), "")
+        rows.add_row("", time_text(clock.routed_ns), "needed as routed, out of context")
+    rows.add_row("= core", time_text(lat.core_ns), str(lat.origin))
+    rows.add_row(f"+ link {_short(report.link)}", time_text(lat.fixed_ns), _link(lat))
+    rows.add_row(Text("= total", "bold"), Text(time_text(lat.total_ns), "bold"), _of_budget(report))
     if lat.best_ns is not None:
-        rows.add_row("best reachable", time_text(lat.best_ns), "predicted, any pipeline depth")
-    ii = report.ii
-    required = "no rate asked" if ii.cycles_required is None else f"at most {ii.cycles_required} required"
-    seen = "" if ii.cycles_simulated is None else f", {ii.cycles_simulated} simulated"
-    rows.add_row("initiation interval", f"{ii.cycles_predicted} cycles", f"predicted{seen}; {required}")
+        rows.add_row("best reachable", time_text(lat.best_ns), "predicted, with the fastest clock that may close")
+    seen = _seen(ii.cycles_predicted, ii.cycles_simulated)
+    if report.rate_hz is not None and ii.cycles_required is not None:
+        allowed = f"at most {ii.cycles_required:,}" if ii.cycles_required else "less than one cycle"
+        seen.append(f"; the rate of {_rate(report.rate_hz)} asks for {allowed}")
+    interval = ii.cycles_predicted if ii.cycles_simulated is None else ii.cycles_simulated
+    rows.add_row("initiation interval", cycles_text(interval), seen)
     return rows
+
+
+def _short(link: str) -> str:
+    return link.partition(":")[0]
+
+
+def _link(lat: LatencyReport) -> str:
+    low, high = lat.fixed_range_ns
+    span = "" if low == high else f", {time_text(low)} to {time_text(high)}"
+    return f"{lat.fixed_origin}{span}; both directions" if lat.fixed_ns else "nothing to add at this boundary"
+
+
+def _of_budget(report: Report) -> str:
+    if report.budget_ns is None:
+        return ""
+    spare = report.budget_ns - report.latency.total_ns
+    return f"{time_text(abs(spare))} {'below' if spare >= 0 else 'ABOVE'} the budget of {time_text(report.budget_ns)}"
+
+
+def _rate(hz: float) -> str:
+    for unit, size in (("GHz", 1e9), ("MHz", 1e6), ("kHz", 1e3)):
+        if hz >= size:
+            return f"{hz / size:.4g} {unit}"
+    return f"{hz:.4g} Hz"
 
 
 def _path(report: Report) -> Table:
-    rows = table("node", "engine", "cycles", "time", "", "reason", title="Critical path, node by node", right=(2, 3))
+    rows = table(
+        "node", "engine", "cycles", "time", "", "reason", title="Critical path, node by node", right=(2, 3), whole=(4,)
+    )
     longest = max([hop.ns for hop in report.critical_path] + [report.latency.fixed_ns, 1e-9])
     for hop in report.critical_path:
-        bar = "█" * round(BAR * hop.ns / longest)
-        rows.add_row(hop.node, hop.engine, str(hop.cycles), time_text(hop.ns), Text(bar, "cyan"), hop.reason)
+        rows.add_row(hop.node, hop.engine, str(hop.cycles), time_text(hop.ns), _bar(hop.ns / longest), hop.reason)
     if report.latency.fixed_ns:
-        bar = "█" * round(BAR * report.latency.fixed_ns / longest)
-        fixed = time_text(report.latency.fixed_ns)
-        rows.add_row(f"link {report.link}", "fixed", "", fixed, Text(bar, "magenta"), "both directions")
+        fixed = report.latency.fixed_ns
+        bar = _bar(fixed / longest, "magenta")
+        rows.add_row(f"link {_short(report.link)}", "fixed", "", time_text(fixed), bar, "both directions")
     return rows
+
+
+def _bar(share: float, style: str = "cyan") -> Text:
+    return Text("█" * round(BAR * share), style)
 
 
 def _count(counts: ResourceCounts | None, kind: str) -> str:
     return "not run" if counts is None else f"{getattr(counts, kind):,}"
 
 
+def _share(used: int, available: int) -> str:
+    share = used / available if available else 0.0
+    return (
+        ""
+        if not used
+        else "none there"
+        if not available
+        else "< 0.1 %"
+        if share < 0.001
+        else f"{share:.1%}".replace("%", " %")
+    )
+
+
 def _resources(report: Report) -> Table:
     found = report.resources
     rows = table("cells", "predicted", "synthesized", "available", "used", title="Resources", right=(1, 2, 3, 4))
-    for kind in ("lut", "ff", "dsp", "bram", "uram"):
+    best = found.synthesized or found.predicted
+    for kind in KINDS:
+        if kind not in {"lut", "ff"} and not getattr(best, kind) and not getattr(found.predicted, kind):
+            continue
         available = getattr(found.available, kind)
-        best = found.synthesized or found.predicted
-        used = f"{getattr(best, kind) / available:.1%}" if available else "–"
-        rows.add_row(
-            kind.upper(), _count(found.predicted, kind), _count(found.synthesized, kind), f"{available:,}", used
-        )
+        counts = (_count(found.predicted, kind), _count(found.synthesized, kind))
+        rows.add_row(kind.upper(), *counts, f"{available:,}", _share(getattr(best, kind), available))
+    for node, counts_of in found.predicted.per_node.items():
+        instance = {} if found.synthesized is None else found.synthesized.per_node.get(f"u_{node}", {})
+        synthesized = "not run" if found.synthesized is None else f"{instance.get('lut', 0):,}"
+        rows.add_row(Text(f"  LUT of {node}", "dim"), f"{counts_of['lut']:,}", synthesized, "", "")
     return rows
 
 
 def _verification(report: Report) -> Table:
-    rows = table("check", "result", "detail", title="Verification")
+    rows = table("check", "result", "detail", title="Verification", whole=(0, 1))
 
     def row(name: str, detail: str, *, passed: bool) -> None:
         rows.add_row(name, Text("pass", "green") if passed else Text("FAIL", "bold red"), detail)
@@ -134,20 +207,29 @@ def _verification(report: Report) -> Table:
     return rows
 
 
-def _baseline(report: Report) -> Group:
-    rows = table("baseline", "time", "boundary", "we are", "asked", "", title="Beside a GPU", right=(1, 3))
+def _baseline(report: Report, *, full: bool) -> Group:
+    rows = table("baseline (published)", "time", "boundary", "this design", "", title="Beside a GPU", right=(1,))
     sources = list(dict.fromkeys(row.source for row in report.baseline))
     for row in report.baseline:
         low, high = row.range_ns
         span = time_text(row.ns) if low == high else f"{time_text(low)} – {time_text(high)}"
-        factor = "–" if row.factor is None else f"{row.factor:.3g}× faster"
-        wanted = {None: "", True: "beaten", False: "NOT BEATEN"}[row.beaten]
-        style = "bold red" if row.beaten is False else "green"
-        number = f"[{sources.index(row.source) + 1}]"
-        rows.add_row(row.name, span, row.boundary, factor, Text(wanted, style), Text(number, "dim"))
-    said = [Text("All published; no factor across boundaries or for another network. Sources:", "dim")]
-    said += [Text(f"[{k + 1}] {source}", "dim") for k, source in enumerate(sources)]
-    return Group(rows, *said, Text())
+        compared = Text("–" if row.factor is None else _factor(row.factor))
+        if row.beaten is not None:
+            compared.append(", beaten" if row.beaten else ", NOT BEATEN", "green" if row.beaten else "bold red")
+        rows.add_row(row.name, span, row.boundary, compared, Text(f"[{sources.index(row.source) + 1}]", "dim"))
+    if any(row.factor is not None for row in report.baseline):
+        said = "No factor across boundaries, nor for another network."
+    else:
+        said = f"None spans '{report.boundary}', so none can be compared with this design."
+    lines: list[RenderableType] = [Text(f"{said} Conditions: report.json.", "dim")]
+    for k, source in enumerate(sources):
+        line = Text(f"[{k + 1}] {source}", "dim", no_wrap=not full, overflow="ellipsis")
+        lines.append(line)
+    return Group(rows, *lines, Text())
+
+
+def _factor(factor: float) -> str:
+    return f"{factor:.3g}× faster" if factor > 1 else f"{1 / factor:.3g}× slower"
 
 
 def _quality(report: Report) -> Table:
@@ -170,13 +252,13 @@ def _accuracy(report: Report) -> str:
     return f"Accuracy on {found.vectors:,} labelled vectors: {', '.join(parts)}"
 
 
-def render(report: Report) -> Group:
-    """Return the whole report as a rich renderable."""
+def render(report: Report, *, full: bool = False) -> Group:
+    """Return the whole report as a rich renderable; `full`: with every source at full length."""
     blocks: list[RenderableType] = [_heading(report), _latency(report), _path(report), _resources(report)]
     if report.bit_exact is not None or report.checks:
         blocks.append(_verification(report))
     if report.baseline:
-        blocks.append(_baseline(report))
+        blocks.append(_baseline(report, full=full))
     if report.roofline is not None:
         roof = report.roofline
         blocks.append(Text(f"Roofline of the same work on {roof.device}: {time_text(roof.bound_ns)}. {roof.why}\n"))

@@ -103,7 +103,9 @@ def _settle(network: Network, target: Target, plan: Plan) -> tuple[Solution, flo
         f"{needed} between registers: planned {plan.verdict} in {planned.cycles} cycles, "
         f"built {best.verdict} in {best.depths.cycles} cycles of {best.clock.period_ns:.4g} ns"
     )
-    return best, min(best_ns, best.latency.total_ns), (changed,)
+    if best.clock.may_close:
+        best_ns = min(best_ns, best.latency.total_ns)
+    return best, plan.best_ns if best_ns == float("inf") else best_ns, (changed,)
 
 
 def _with_clock(goal: Goal, depths: Depths, plan: Plan, target: Target) -> Solution:

@@ -6,8 +6,10 @@ from flow.files import replace_folder, write_whole
 from flow.graph.graph import Graph
 from flow.graph.store import load_graph
 from flow.latency.timeline import timeline_to_json
-from flow.plan.plan import Plan, plan_to_json
+from flow.plan.plan import Plan, plan_to_json, timeline_of
 from flow.plan.planner import make_plan
+from flow.project import Project
+from flow.report.terminal import cycles_text
 from flow.rtl.design import Design, realize
 from flow.rtl.signature import load_signature
 from flow.rtl.top import write_rtl
@@ -21,31 +23,41 @@ def build(run: Context, *, renew: bool) -> None:
     project = run.project
     inputs = run.plan_digest()
     if project.signature.exists() and not renew:
-        changed = changed_files(project.folder, load_signature(project.signature))
+        changed = _changed(project)
         if changed:
             run.progress.warn(f"changed by hand, used as it is: {', '.join(changed)} (fpgaflow build renews it)")
+            if not project.ran_on("build", inputs):
+                run.progress.warn("model or request have changed since; this hardware follows the former ones")
             return
-        outputs = (project.signature, project.rtl, project.plan, project.timeline)
-        if project.is_current("build", inputs, outputs):
-            run.progress.skip("build", "nothing changed")
-            return
+    if project.is_current("build", inputs) and (run.is_graph or project.hls.is_dir()):
+        run.progress.skip("build", "nothing changed")
+        return
     graph = load_graph(project.model)
     with run.progress.step("plan") as tell:
         plan = make_plan(graph, run.request)
-        cycles = sum(choice.depth for choice in plan.choices)
-        tell(f"{cycles} registers, {plan.clock.period_ns:.4g} ns, {plan.resources.lut:,} LUTs (predicted)")
+        cycles = timeline_of(graph, plan.choices).latency
+        tell(f"{cycles_text(cycles)} of {plan.clock.period_ns:.4g} ns, {plan.resources.lut:,} LUTs (predicted)")
     with run.progress.step("build: solve matrices, place registers, write SystemVerilog") as tell:
         design = realize(graph, run.request, plan)
         _write(run, design)
         tell(
-            f"{design.timeline.latency} cycles; longest segment {design.placement.worst_ns:.3g} ns, "
+            f"{cycles_text(design.timeline.latency)}; longest segment {design.placement.worst_ns:.3g} ns, "
             f"{design.plan.resources.lut:,} LUTs (predicted)"
         )
     for revision in design.plan.revisions:
         run.progress.warn(f"plan revised: {revision}")
     if not run.is_graph:
         _write_hls(run, graph, design.plan)
-    project.record("build", inputs)
+    outputs = (project.plan, project.timeline, project.signature, *sorted(project.rtl.iterdir()))
+    project.record("build", inputs, outputs)
+
+
+def _changed(project: Project) -> tuple[str, ...]:
+    """Return what is no longer as it was built; without a record of the build, the signature's hashes tell."""
+    signature = load_signature(project.signature)
+    present = all((project.folder / file.path).is_file() for file in signature.files)
+    rtl = changed_files(project.folder, signature) if present else ()
+    return tuple(dict.fromkeys((*project.changed("build"), *rtl)))
 
 
 def _write(run: Context, design: Design) -> None:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import flow
 from flow import __version__
+from flow.baseline.gpu import check_must_beat
 from flow.errors import UserError
 from flow.files import digest, digest_folder
+from flow.plan.plan import load_plan
+from flow.plan.planner import boundary_of
 from flow.plan.request import Request
 from flow.progress import Progress
 from flow.project import Project
@@ -16,6 +22,10 @@ from flow.samples import DEFAULT_COUNT
 from flow.zoo import Subject, find_subject
 
 MOST_RANDOM = 1_000_000
+_GRAPH = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(format|graph)"')
+# what only shows results changes none of them
+_CODE = {".py", ".sv", ".v", ".toml", ".cpp", ".h"}
+_SHOWS = ("cli.py", "progress.py", "report", "steps/show.py")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,20 +72,31 @@ class Context:
         if self.subject.path.suffix != ".json":
             return False
         with self.subject.path.open("rb") as file:
-            return file.read(10).lstrip().startswith(b'{"format"')
+            return _GRAPH.match(file.read(64)) is not None
+
+    @property
+    def is_own_graph(self) -> bool:
+        """Tell whether the model is the very graph that lies in the run's folder."""
+        return self.project.model.exists() and self.project.model.samefile(self.subject.path)
 
     def vector_source(self) -> tuple[Path | None, int]:
         """Return the file of the vectors, or None and how many to draw."""
         text = self.options.vectors
         if text is None:
             return self.subject.vectors, DEFAULT_COUNT
-        if text.isdigit():
-            if not 1 <= int(text) <= MOST_RANDOM:
-                raise UserError(f"--vectors {text}: draw between 1 and {MOST_RANDOM:,} vectors")
-            return None, int(text)
-        if not Path(text).is_file():
-            raise UserError(f"--vectors {text}: there is no such file; give a .npy or .npz file, or a count")
-        return Path(text), DEFAULT_COUNT
+        if re.fullmatch(r"[-+]?[0-9]+", text):
+            count = int(text) if len(text) < 10 else MOST_RANDOM + 1
+            if not 1 <= count <= MOST_RANDOM:
+                raise UserError(f"--vectors {text[:20]}: draw between 1 and {MOST_RANDOM:,} vectors")
+            return None, count
+        path = Path(text)
+        try:
+            found = path.is_file()
+        except OSError:
+            found = False
+        if not found:
+            raise UserError(f"--vectors {text[:200]}: there is no such file; give a .npy or .npz file, or a count")
+        return path, DEFAULT_COUNT
 
     # ---- digests: what the result of each step depends on ----
 
@@ -83,21 +104,29 @@ class Context:
         """Return what the conversion depends on."""
         path, count = self.vector_source()
         vectors = b"" if path is None else path.read_bytes()
-        return digest(
-            __version__, *self._model_files(), self._config_text(), vectors, str(count), str(self.options.clip)
-        )
+        return digest(program(), *self._model_files(), self._config_text(), vectors, str(count), str(self.options.clip))
 
     def plan_digest(self) -> str:
         """Return what plan and hardware depend on."""
-        return digest(__version__, self.project.model.read_bytes(), repr(asdict(self.request)))
+        return digest(program(), self.project.model.read_bytes(), repr(asdict(self.request)))
 
     def hardware_digest(self) -> str:
-        """Return what synthesis depends on: the RTL as it lies there."""
-        return digest(__version__, digest_folder(self.project.rtl), self.project.signature.read_bytes())
+        """Return what synthesis depends on: the RTL as it lies there, and the part in the plan."""
+        rtl = digest_folder(self.project.rtl) if self.project.rtl.is_dir() else ""
+        return digest(program(), rtl, self.project.signature.read_bytes(), load_plan(self.project.plan).part)
 
     def simulation_digest(self) -> str:
-        """Return what the simulation depends on: the RTL as it lies there and the vectors."""
-        return digest(self.hardware_digest(), self.project.inputs.read_bytes())
+        """Return what the simulation depends on: the RTL as it lies there, the graph and the vectors."""
+        return digest(self.hardware_digest(), self.project.model.read_bytes(), self.project.inputs.read_bytes())
+
+    def netlist_digest(self) -> str:
+        """Return what the simulation of the netlist depends on."""
+        return digest(self.simulation_digest(), self.project.synthesis.read_bytes())
+
+    def routing_digest(self) -> str:
+        """Return what place and route depends on: the netlist and the period in the plan."""
+        period_ns = load_plan(self.project.plan).clock.period_ns
+        return digest(self.hardware_digest(), self.project.synthesis.read_bytes(), repr(period_ns))
 
     def _model_files(self) -> tuple[bytes, ...]:
         """Return the contents of the model's file and of those that may belong to it: JSON and weights of one stem."""
@@ -118,6 +147,16 @@ class Context:
             raise UserError(f"--config {self.options.config}: cannot read it ({error})") from None
 
 
+@cache
+def program() -> str:
+    """Return a digest of the program itself: what another version left is made again."""
+    package = Path(flow.__file__).parent
+    files = sorted(p for p in package.rglob("*") if p.suffix in _CODE and p.is_file())
+    shows = tuple(package / name for name in _SHOWS)
+    computes = [p for p in files if not any(p.is_relative_to(other) for other in shows)]
+    return digest(__version__, *(part for p in computes for part in (p.name, p.read_bytes())))
+
+
 def open_context(options: Options, progress: Progress) -> Context:
     """Find the model and put its request together with the options; raise UserError for what is not there."""
     subject = find_subject(options.model)
@@ -128,6 +167,7 @@ def open_context(options: Options, progress: Progress) -> Context:
     if options.link is not None or options.boundary is not None:
         # the rows that the zoo's request names belong to its own link and boundary
         request = replace(request, must_beat=())
+    check_must_beat(request.must_beat, boundary_of(request))
     folder = options.out if options.out is not None else Path("hls_projects") / _folder_name(subject.name)
     return Context(subject, request, options, Project(folder), progress)
 

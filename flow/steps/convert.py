@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flow.device.parts import find_part
+from flow.errors import UserError
 from flow.files import write_whole
-from flow.fixed import from_float
+from flow.fixed import IntArray, from_float
 from flow.graph.graph import Graph
 from flow.graph.nodes import Input
 from flow.graph.passes import run_passes
 from flow.graph.store import load_graph, to_json
+from flow.plan.planner import check_size
 from flow.report.report import ConversionReport, FidelityReport, conversion_to_json
 from flow.samples import Samples, accuracy, evaluated, random_inputs, save_samples
 from flow.simulate.vectors import UserVectors, user_vectors
@@ -22,21 +25,51 @@ from flow.steps.context import Context
 if TYPE_CHECKING:
     from flow.frontend.convert import Conversion
 
+MOST_ELEMENTS = 1 << 27  # of all tensors over all vectors: a gigabyte of integers
+CLIPPED = "{} input values lay outside the input type and were clipped, as asked."
 
-def convert(run: Context) -> None:
-    """Bring the model's graph, its fidelity and the vectors up to date."""
-    if run.is_graph:
-        _adopt_graph(run)
-        return
+
+def convert(run: Context, *, renew: bool = False) -> None:
+    """Bring the model's graph, its fidelity and the vectors up to date.
+
+    What was changed by hand is kept and named, unless `renew`.
+    """
     project = run.project
-    inputs = run.conversion_digest()
-    if project.is_current("convert", inputs, (project.model, project.conversion, project.inputs)):
-        run.progress.skip("convert", "nothing changed")
+    outputs = (project.model, project.conversion, project.inputs)
+    if run.is_own_graph:
+        if run.options.vectors is None and not project.changed("convert") and all(p.exists() for p in outputs):
+            return
+        _adopt_graph(run)
+        project.record("convert", run.conversion_digest(), outputs)
         return
-    with run.progress.step("convert: hls4ml, its C simulation, fidelity") as tell:
-        graph, count = _convert_model(run)
-        project.record("convert", inputs)
-        tell(f"{len(graph.nodes)} nodes; {count:,} vectors equal the C simulation bit for bit")
+    inputs = run.conversion_digest()
+    changed = project.changed("convert")
+    if project.is_current("convert", inputs):
+        run.progress.skip("convert", "nothing changed")
+    elif changed and project.ran_on("convert", inputs) and not renew:
+        run.progress.warn(f"changed by hand, used as it is: {', '.join(changed)} (fpgaflow build renews it)")
+    elif run.is_graph:
+        _adopt_graph(run)
+        project.record("convert", inputs, outputs)
+    else:
+        with run.progress.step("convert: hls4ml, its C simulation, fidelity") as tell:
+            graph, count = _convert_model(run)
+            project.record("convert", inputs, outputs)
+            tell(f"{len(graph.nodes)} nodes; {count:,} vectors equal the C simulation bit for bit")
+
+
+def graph_of(run: Context) -> Graph:
+    """Return the graph of a model: a saved one as it is, any other as it is converted."""
+    if not run.is_graph:
+        convert(run)
+        return load_graph(run.project.model)
+    graph = run_passes(load_graph(run.subject.path))
+    if run.options.config is not None:
+        raise UserError(
+            f"--config {run.options.config}: the precision of a saved graph is settled; convert its model again"
+        )
+    _user_vectors(run, graph)
+    return graph
 
 
 def _convert_model(run: Context) -> tuple[Graph, int]:
@@ -47,7 +80,8 @@ def _convert_model(run: Context) -> tuple[Graph, int]:
 
     source = load(run.subject.path, run.config)
     with run.project.scratch() as scratch:
-        typed = to_graph(source.convert(scratch / "types"), name=source.name, label_of=source.label_of)
+        typed = to_graph(source.convert(scratch / "types"), name=run.subject.name, label_of=source.label_of)
+        check_size(run_passes(typed), find_part(run.request.part))
         given = _given_vectors(run, typed)
         done = convert_source(source, given.inputs, scratch)
     graph = replace(done.graph, name=run.subject.name)
@@ -60,12 +94,26 @@ def _convert_model(run: Context) -> tuple[Graph, int]:
 
 def _given_vectors(run: Context, graph: Graph) -> UserVectors:
     """Return the user's vectors, or random ones over the whole range of the inputs' types."""
-    path, count = run.vector_source()
-    if path is not None:
-        return user_vectors(path, input_nodes(graph), clip=run.options.clip)
-    drawn = random_inputs(graph, count)
+    given = _user_vectors(run, graph)
+    if given is not None:
+        return given
+    drawn = _random(run, graph)
     floats = tuple(np.asarray(drawn[n.name] * n.type.step, dtype=np.float64) for n in input_nodes(graph))
     return UserVectors(floats, None, 0)
+
+
+def _user_vectors(run: Context, graph: Graph) -> UserVectors | None:
+    path, _ = run.vector_source()
+    return None if path is None else user_vectors(path, input_nodes(graph), clip=run.options.clip)
+
+
+def _random(run: Context, graph: Graph) -> dict[str, IntArray]:
+    _, count = run.vector_source()
+    elements = sum(node.size for node in graph.nodes)
+    most = max(MOST_ELEMENTS // elements, 1)
+    if run.options.vectors is not None and count > most:
+        raise UserError(f"--vectors {count}: {graph.name} has {elements:,} values in each; draw at most {most:,}")
+    return random_inputs(graph, min(count, most))
 
 
 def input_nodes(graph: Graph) -> tuple[Input, ...]:
@@ -85,7 +133,7 @@ def _shown(done: Conversion, given: UserVectors, samples: Samples) -> Conversion
     scores = done.framework.get(done.graph.node(output).label)
     notes = list(done.notes)
     if given.clipped:
-        notes.append(f"{given.clipped} input values lay outside the input type and were clipped, as asked.")
+        notes.append(CLIPPED.format(given.clipped))
     layers = done.fidelity.layers
     return ConversionReport(
         reference="hls4ml's C simulation",
@@ -100,24 +148,18 @@ def _shown(done: Conversion, given: UserVectors, samples: Samples) -> Conversion
 def _adopt_graph(run: Context) -> None:
     """Take a saved graph; without its framework the evaluator is the reference."""
     project = run.project
-    graph = run_passes(load_graph(run.subject.path))
-    own = project.model.exists() and project.model.samefile(run.subject.path)
-    if not own:
-        write_whole(project.model, to_json(graph))
-    if own and project.inputs.exists() and run.options.vectors is None:
-        return
-    path, count = run.vector_source()
-    if path is None:
-        inputs, labels, clipped = random_inputs(graph, count), None, 0
+    graph = graph_of(run)
+    check_size(graph, find_part(run.request.part))
+    given = _user_vectors(run, graph)
+    if given is None:
+        inputs, labels, clipped = _random(run, graph), None, 0
     else:
-        given = user_vectors(path, input_nodes(graph), clip=run.options.clip)
         inputs = {n.name: from_float(x, n.type) for n, x in zip(input_nodes(graph), given.inputs, strict=True)}
         labels, clipped = _classes(given.labels), given.clipped
     samples = replace(evaluated(graph, inputs), labels=labels)
     notes = ["A saved graph has no framework to compare with: the reference is the integer evaluator."]
     if clipped:
-        notes.append(f"{clipped} input values lay outside the input type and were clipped, as asked.")
-    save_samples(project.inputs, graph, samples)
+        notes.append(CLIPPED.format(clipped))
     report = ConversionReport(
         reference="the integer evaluator",
         vectors=len(next(iter(inputs.values()))),
@@ -126,4 +168,7 @@ def _adopt_graph(run: Context) -> None:
         hls4ml_accuracy=accuracy(samples.outputs[graph.outputs[0]], labels),
         notes=tuple(notes),
     )
+    if not run.is_own_graph:
+        write_whole(project.model, to_json(graph))
+    save_samples(project.inputs, graph, samples)
     write_whole(project.conversion, conversion_to_json(report))

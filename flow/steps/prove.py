@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from flow.device.parts import find_part
+from flow.device.parts import Part, find_part
+from flow.errors import VerificationError
 from flow.files import write_whole
 from flow.graph.graph import evaluate
 from flow.graph.store import load_graph
@@ -27,8 +28,7 @@ def simulate(run: Context) -> None:
     """Bring `sim/` up to date: the cocotb bench, and a bulk run of all vectors."""
     project = run.project
     inputs = run.simulation_digest()
-    outputs = (project.simulation, project.bulk, *([project.waves] if run.options.waves else []))
-    if project.is_current("simulate", inputs, outputs):
+    if project.is_current("simulate", inputs) and (not run.options.waves or project.is_current("waves", inputs)):
         run.progress.skip("simulate", "nothing changed")
         return
     vectors = _vectors(run)
@@ -40,13 +40,24 @@ def simulate(run: Context) -> None:
     with run.progress.step("simulate in bulk") as tell:
         bulk = _bulk(run, vectors)
         tell(f"{bulk.mismatches} of {bulk.vectors:,} vectors wrong")
-    project.record("simulate", inputs)
+    project.record("simulate", inputs, (project.simulation, project.bulk))
+    if run.options.waves:
+        project.record("waves", inputs, (project.waves,))
 
 
 def _vectors(run: Context) -> Vectors:
     graph = load_graph(run.project.model)
     samples = load_samples(run.project.inputs, graph)
-    return expected(load_signature(run.project.signature), evaluate(graph, samples.inputs))
+    values = evaluate(graph, samples.inputs)
+    for name in graph.outputs:
+        wrong = np.any((values[name].raw != samples.outputs[name]).reshape(len(values[name].raw), -1), axis=1)
+        if np.any(wrong):
+            raise VerificationError(
+                f"{run.project.model} does not compute the outputs in {run.project.inputs}: '{graph.node(name).label}' "
+                f"differs in {int(np.sum(wrong)):,} of {len(wrong):,} vectors; one of them was changed since the "
+                "conversion (fpgaflow build renews both)"
+            )
+    return expected(load_signature(run.project.signature), values)
 
 
 def _bulk(run: Context, vectors: Vectors) -> BulkReport:
@@ -63,23 +74,26 @@ def _bulk(run: Context, vectors: Vectors) -> BulkReport:
 
 def synthesize(run: Context) -> None:
     """Bring `synth/` up to date; on request the netlist goes through the bench, and through place and route."""
-    project, part = run.project, find_part(run.request.part)
-    inputs = run.hardware_digest() + part.device
-    if project.is_current("synth", inputs, (project.synthesis,)):
+    project, part = run.project, find_part(load_plan(run.project.plan).part)
+    inputs = run.hardware_digest()
+    if project.is_current("synth", inputs):
         run.progress.skip("synth", "nothing changed")
     else:
         with run.progress.step(f"synthesize with Yosys for {part.name} ({part.family})") as tell:
             result = synthesize_hardware(project.folder, part, progress=run.progress.line)
-            project.record("synth", inputs)
+            project.record("synth", inputs, (project.synthesis, project.folder / result.netlist))
             tell(f"{result.total.lut:,} LUTs, {result.total.ff:,} FFs")
     if run.options.netlist:
-        _simulate_netlist(run, inputs)
+        _simulate_netlist(run)
     if run.options.route:
-        _route(run, inputs)
+        _route(run, part)
 
 
-def _simulate_netlist(run: Context, inputs: str) -> None:
-    project = run.project
+def _simulate_netlist(run: Context) -> None:
+    project, inputs = run.project, run.netlist_digest()
+    if project.is_current("netlist", inputs):
+        run.progress.skip("simulate the synthesized netlist", "nothing changed")
+        return
     with run.progress.step("simulate the synthesized netlist") as tell:
         netlist = netlist_for_simulation(project.folder, load_synthesis(project.folder))
         result = simulate_hardware(
@@ -89,13 +103,17 @@ def _simulate_netlist(run: Context, inputs: str) -> None:
             cell_models=netlist.cell_models,
             progress=run.progress.inner,
         )
-        project.record("netlist", inputs)
+        project.record("netlist", inputs, (project.netlist_simulation,))
         tell("every check passed" if result.passed else f"{len(result.failures)} checks failed")
 
 
-def _route(run: Context, inputs: str) -> None:
+def _route(run: Context, part: Part) -> None:
+    project, inputs = run.project, run.routing_digest()
+    if project.is_current("route", inputs):
+        run.progress.skip("place and route", "nothing changed")
+        return
     with run.progress.step("place and route with nextpnr") as tell:
-        period_ns = load_plan(run.project.plan).clock.period_ns
-        result = route_netlist(run.project.folder, find_part(run.request.part), clock_ns=period_ns)
-        run.project.record("route", inputs)
+        period_ns = load_plan(project.plan).clock.period_ns
+        result = route_netlist(project.folder, part, clock_ns=period_ns)
+        project.record("route", inputs, (project.routing,))
         tell(f"{result.period_ns:.4g} ns (routed, out of context)")

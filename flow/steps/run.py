@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from flow.progress import Progress
-from flow.steps.context import Options, open_context
+from flow.steps.context import Context, Options, open_context
 
 if TYPE_CHECKING:
     from flow.report.report import Report
@@ -23,10 +23,16 @@ def run_to(goal: str, options: Options, progress: Progress | None = None) -> Rep
 
     if goal == "report":
         return show.show(run)
-    run.project.open()
-    from flow.steps import convert
+    if goal == "budget" and run.is_graph:
+        return show.show_budget(run)
+    with run.project.opened():
+        return _work(goal, run)
 
-    convert.convert(run)
+
+def _work(goal: str, run: Context) -> Report:
+    from flow.steps import convert, show
+
+    convert.convert(run, renew=goal == "build")
     if goal == "budget":
         return show.show_budget(run)
     from flow.steps import build, prove

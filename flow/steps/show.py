@@ -11,15 +11,22 @@ from flow.latency.timeline import load_timeline
 from flow.plan.plan import load_plan, timeline_of
 from flow.plan.planner import make_plan
 from flow.report.collect import Findings, collect
-from flow.report.report import ConversionReport, Report, load_bulk, load_conversion, report_to_json
+from flow.report.report import Report, load_bulk, load_conversion, report_to_json
+from flow.rtl.signature import load_signature
 from flow.steps.context import Context
+from flow.steps.convert import graph_of
+
+OTHERS = (
+    "The hardware in this folder was built for another model, request or version of fpgaflow; fpgaflow build renews it."
+)
 
 
 def show_budget(run: Context) -> Report:
     """Plan and report on the plan alone; nothing but the conversion is written."""
-    graph = load_graph(run.project.model)
+    graph = graph_of(run)
     plan = make_plan(graph, run.request)
-    return collect(Findings(graph, plan, timeline_of(graph, plan.choices), run.request.must_beat, _conversion(run)))
+    conversion = None if run.is_graph else load_conversion(run.project.conversion)
+    return collect(Findings(graph, plan, timeline_of(graph, plan.choices), conversion))
 
 
 def show(run: Context) -> Report:
@@ -33,12 +40,13 @@ def show(run: Context) -> Report:
                 f"{project.folder} holds no built design ({path.name} is missing); "
                 f"first: fpgaflow run {run.options.model}"
             )
+    load_signature(project.signature)
     found = Findings(
         load_graph(project.model),
         load_plan(project.plan),
         load_timeline(project.timeline),
-        run.request.must_beat,
-        _conversion(run),
+        load_conversion(project.conversion) if project.conversion.exists() else None,
+        notes=() if project.ran_on("build", run.plan_digest()) else (OTHERS,),
     )
     report = collect(_with_proofs(run, found))
     write_whole(project.report, report_to_json(report))
@@ -52,18 +60,27 @@ def _with_proofs(run: Context, found: Findings) -> Findings:
     from flow.synth.result import load_routing, load_synthesis
 
     project = run.project
-    if project.is_current("simulate", run.simulation_digest(), (project.simulation, project.bulk)):
+    if project.inputs.exists() and _has(run, "simulate", run.simulation_digest()):
         found = replace(found, simulation=load_result(project.simulation), bulk=load_bulk(project.bulk))
-    mapped = run.hardware_digest() + found.plan.part
-    if project.is_current("synth", mapped, (project.synthesis,)):
-        found = replace(found, synthesis=load_synthesis(project.folder))
-    if project.is_current("netlist", mapped, (project.netlist_simulation,)):
+    if not _has(run, "synth", run.hardware_digest()):
+        return found
+    found = replace(found, synthesis=load_synthesis(project.folder))
+    if project.inputs.exists() and _has(run, "netlist", run.netlist_digest()):
         found = replace(found, netlist=load_result(project.netlist_simulation))
-    if project.is_current("route", mapped, (project.routing,)):
+    if _has(run, "route", run.routing_digest()):
         found = replace(found, routing=load_routing(project.folder))
     return found
 
 
-def _conversion(run: Context) -> ConversionReport | None:
-    path = run.project.conversion
-    return load_conversion(path) if path.exists() else None
+def _has(run: Context, step: str, inputs: str) -> bool:
+    """Tell whether a step's results are those of these inputs; raise UserError when they were changed since."""
+    project = run.project
+    if project.is_current(step, inputs):
+        return True
+    changed = project.changed(step)
+    if changed and project.ran_on(step, inputs):
+        raise UserError(
+            f"{project.folder / changed[0]} is not as it was written; delete it, and run that step again "
+            f"(fpgaflow {'simulate' if step == 'simulate' else 'synth'} {run.options.model})"
+        )
+    return False
