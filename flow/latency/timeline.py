@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -119,16 +120,18 @@ def _critical_path(edges: dict[str, Edge], end: str) -> tuple[Hop, ...]:
     return tuple(reversed(hops))
 
 
-_ADAPTER = TypeAdapter(Timeline)
+@cache
+def _adapter() -> TypeAdapter[Timeline]:
+    return TypeAdapter(Timeline)
 
 
 def timeline_to_json(timeline: Timeline) -> bytes:
     """Return the contents of `timeline.json`."""
-    return _ADAPTER.dump_json(timeline, indent=1) + b"\n"
+    return _adapter().dump_json(timeline, indent=1) + b"\n"
 
 
 def load_timeline(path: Path) -> Timeline:
     """Read `timeline.json`; raise UserError when it is not one."""
-    timeline = load_stored(_ADAPTER, path, "a timeline", CURE)
+    timeline = load_stored(_adapter(), path, "a timeline", CURE)
     check_format(timeline.format, FORMAT, path, CURE)
     return timeline

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -76,16 +77,18 @@ def timeline_of(graph: Graph, choices: tuple[Choice, ...]) -> Timeline:
     return build_timeline({name: Schedule((0,)) for name in graph.inputs}, tuple(elements), graph.outputs)
 
 
-_ADAPTER = TypeAdapter(Plan)
+@cache
+def _adapter() -> TypeAdapter[Plan]:
+    return TypeAdapter(Plan)
 
 
 def plan_to_json(plan: Plan) -> bytes:
     """Return the contents of `plan.json`."""
-    return _ADAPTER.dump_json(plan, indent=1) + b"\n"
+    return _adapter().dump_json(plan, indent=1) + b"\n"
 
 
 def load_plan(path: Path) -> Plan:
     """Read `plan.json`; raise UserError when it is not one."""
-    plan = load_stored(_ADAPTER, path, "a plan", CURE)
+    plan = load_stored(_adapter(), path, "a plan", CURE)
     check_format(plan.format, FORMAT, path, CURE)
     return plan

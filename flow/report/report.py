@@ -6,6 +6,7 @@ Every number stands beside its unit (in its name) and its origin. What was not d
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -234,36 +235,46 @@ class BulkReport:
     accuracy: float | None
 
 
-_CONVERSION = TypeAdapter(ConversionReport)
-_BULK = TypeAdapter(BulkReport)
-_ADAPTER = TypeAdapter(Report)
+@cache
+def _conversion_adapter() -> TypeAdapter[ConversionReport]:
+    return TypeAdapter(ConversionReport)
+
+
+@cache
+def _bulk_adapter() -> TypeAdapter[BulkReport]:
+    return TypeAdapter(BulkReport)
+
+
+@cache
+def _adapter() -> TypeAdapter[Report]:
+    return TypeAdapter(Report)
 
 
 def conversion_to_json(conversion: ConversionReport) -> bytes:
     """Return the contents of `conversion.json`."""
-    return _CONVERSION.dump_json(conversion, indent=1) + b"\n"
+    return _conversion_adapter().dump_json(conversion, indent=1) + b"\n"
 
 
 def load_conversion(path: Path) -> ConversionReport:
     """Read `conversion.json`; raise UserError when it is not one."""
-    return load_stored(_CONVERSION, path, "a conversion report", "delete it and run again")
+    return load_stored(_conversion_adapter(), path, "a conversion report", "delete it and run again")
 
 
 def bulk_to_json(bulk: BulkReport) -> bytes:
     """Return the contents of `sim/bulk.json`."""
-    return _BULK.dump_json(bulk, indent=1) + b"\n"
+    return _bulk_adapter().dump_json(bulk, indent=1) + b"\n"
 
 
 def load_bulk(path: Path) -> BulkReport:
     """Read `sim/bulk.json`; raise UserError when it is not one."""
-    return load_stored(_BULK, path, "a bulk result", "delete it and simulate again")
+    return load_stored(_bulk_adapter(), path, "a bulk result", "delete it and simulate again")
 
 
 def report_to_json(report: Report) -> bytes:
     """Return the contents of `report.json`."""
-    return _ADAPTER.dump_json(report, indent=1) + b"\n"
+    return _adapter().dump_json(report, indent=1) + b"\n"
 
 
 def load_report(path: Path) -> Report:
     """Read `report.json`; raise UserError when it is not one."""
-    return load_stored(_ADAPTER, path, "a report", "make it again: fpgaflow report")
+    return load_stored(_adapter(), path, "a report", "make it again: fpgaflow report")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -96,16 +97,18 @@ class Signature:
         return sum(port.bits for port in self.outputs)
 
 
-_ADAPTER = TypeAdapter(Signature)
+@cache
+def _adapter() -> TypeAdapter[Signature]:
+    return TypeAdapter(Signature)
 
 
 def signature_to_json(signature: Signature) -> bytes:
     """Return the file's contents."""
-    return _ADAPTER.dump_json(signature, indent=1) + b"\n"
+    return _adapter().dump_json(signature, indent=1) + b"\n"
 
 
 def load_signature(path: Path) -> Signature:
     """Read a signature; raise UserError when the file is not one."""
-    signature = load_stored(_ADAPTER, path, "a signature", CURE)
+    signature = load_stored(_adapter(), path, "a signature", CURE)
     check_format(signature.format, FORMAT, path, CURE)
     return signature

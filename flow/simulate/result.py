@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -79,23 +80,29 @@ class SimulationResult:
         return tuple(check for check in self.checks if not check.passed)
 
 
-_SEED = TypeAdapter(SeedResult)
-_RESULT = TypeAdapter(SimulationResult)
+@cache
+def _seed_adapter() -> TypeAdapter[SeedResult]:
+    return TypeAdapter(SeedResult)
+
+
+@cache
+def _result_adapter() -> TypeAdapter[SimulationResult]:
+    return TypeAdapter(SimulationResult)
 
 
 def load_seed_result(path: Path) -> SeedResult:
     """Read what the bench wrote; raise ValueError when it is incomplete."""
-    return _SEED.validate_json(path.read_bytes())
+    return _seed_adapter().validate_json(path.read_bytes())
 
 
 def result_to_json(result: SimulationResult) -> bytes:
     """Return the contents of `sim/result.json`."""
-    return _RESULT.dump_json(result, indent=1) + b"\n"
+    return _result_adapter().dump_json(result, indent=1) + b"\n"
 
 
 def load_result(path: Path) -> SimulationResult:
     """Read `sim/result.json`; raise UserError when it is not one."""
-    return load_stored(_RESULT, path, "a simulation result", "delete it and simulate again")
+    return load_stored(_result_adapter(), path, "a simulation result", "delete it and simulate again")
 
 
 def combine(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TypeVar
 
@@ -104,26 +105,35 @@ KINDS = ("lut", "ff", "dsp", "bram", "uram")
 
 _Result = TypeVar("_Result")
 
-_SYNTHESIS = TypeAdapter(SynthesisResult)
-_ROUTING = TypeAdapter(RoutingResult)
+
+@cache
+def _synthesis_adapter() -> TypeAdapter[SynthesisResult]:
+    return TypeAdapter(SynthesisResult)
+
+
+@cache
+def _routing_adapter() -> TypeAdapter[RoutingResult]:
+    return TypeAdapter(RoutingResult)
 
 
 def synthesis_to_json(result: SynthesisResult) -> bytes:
     """Return the contents of synth/result.json."""
-    return _SYNTHESIS.dump_json(result, indent=1) + b"\n"
+    return _synthesis_adapter().dump_json(result, indent=1) + b"\n"
 
 
 def load_synthesis(folder: Path) -> SynthesisResult:
     """Read synth/result.json of a run's folder; raise UserError when it is not there or not one."""
-    return load_stored(_SYNTHESIS, folder / "synth" / "result.json", "a synthesis result", "run synthesis first")
+    return load_stored(
+        _synthesis_adapter(), folder / "synth" / "result.json", "a synthesis result", "run synthesis first"
+    )
 
 
 def routing_to_json(result: RoutingResult) -> bytes:
     """Return the contents of synth/route/result.json."""
-    return _ROUTING.dump_json(result, indent=1) + b"\n"
+    return _routing_adapter().dump_json(result, indent=1) + b"\n"
 
 
 def load_routing(folder: Path) -> RoutingResult:
     """Read synth/route/result.json of a run's folder; raise UserError when it is not there or not one."""
     path = folder / "synth" / "route" / "result.json"
-    return load_stored(_ROUTING, path, "a routing result", "run place and route first")
+    return load_stored(_routing_adapter(), path, "a routing result", "run place and route first")
