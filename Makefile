@@ -1,5 +1,8 @@
 # Thin calls of the command `fpgaflow`. Targets with MODEL=x take a zoo name or a path.
 MODEL ?= digits_mlp
+# a path may hold any character: neither make nor the shell gets to read it
+override MODEL := $(value MODEL)
+export MODEL
 OPTIONS ?=
 PYTHON ?= python3.11
 JOBS ?= 2
@@ -25,14 +28,14 @@ $(STAMP): requirements.lock pyproject.toml
 	$(RUN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-demo: MODEL := digits_mlp
+demo: override MODEL := digits_mlp
 demo: run
 
 budget build synth report run: $(STAMP)
-	$(FPGAFLOW) $@ $(OPTIONS) -- "$(MODEL)"
+	$(FPGAFLOW) $@ $(OPTIONS) -- "$$MODEL"
 
 sim: $(STAMP)
-	$(FPGAFLOW) simulate $(OPTIONS) -- "$(MODEL)"
+	$(FPGAFLOW) simulate $(OPTIONS) -- "$$MODEL"
 
 check: $(STAMP)
 	$(RUN)/ruff check .

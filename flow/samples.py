@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,7 +51,7 @@ def load_samples(path: Path, graph: Graph) -> Samples:
             unpack(tensor_ports(graph, graph.outputs), arrays["outputs"]),
             arrays.get("labels"),
         )
-    except (OSError, ValueError, KeyError, EOFError):
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError):
         raise UserError(f"{path} holds no vectors of {graph.name}; delete it and run again") from None
 
 

@@ -19,6 +19,9 @@ from flow.plan.plan import FORMAT, Plan, Planned
 from flow.plan.request import Request
 from flow.plan.solve import Depths, Goal, Solution, solve
 
+# every element of every tensor has its own wires in an unrolled network: far beyond this no part has room
+MOST_ELEMENTS = 1 << 16
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -231,6 +234,12 @@ def estimated_balance(
 
 def check_size(graph: Graph, part: Part) -> tuple[Estimate, ...]:
     """Return the estimates of all runs; raise UserError when the network is too large to unroll on the part."""
+    elements = sum(node.size for node in graph.nodes)
+    if elements > MOST_ELEMENTS:
+        raise UserError(
+            f"{graph.name} is too large to unroll on {part.name} or any part: its tensors have {elements:,} elements, "
+            f"each with wires and logic of its own; at most {MOST_ELEMENTS:,} are planned"
+        )
     groups, delays = runs(graph), delays_of(part)
     estimates = tuple(estimate(graph, run, delays, part.family) for run in groups)
     total = sum(guess.lut for guess in estimates)

@@ -121,6 +121,8 @@ def _of_budget(report: Report) -> str:
     if report.budget_ns is None:
         return ""
     spare = report.budget_ns - report.latency.total_ns
+    if abs(spare) < 1e-9 * report.budget_ns:
+        return f"exactly the budget of {time_text(report.budget_ns)}"
     return f"{time_text(abs(spare))} {'below' if spare >= 0 else 'ABOVE'} the budget of {time_text(report.budget_ns)}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
+import zlib
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -144,7 +145,7 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
             return {name: content[name] for name in content.files}
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; {wanted}") from None
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
+    except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
         if "pickle" in str(error).lower() and "Object" in str(error):
             raise UserError(f"{path} holds Python objects, which are never loaded; store plain numbers") from None
         raise UserError(f"{path} cannot be read as numpy arrays; {wanted}") from None

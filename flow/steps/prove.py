@@ -9,7 +9,9 @@ from flow.errors import VerificationError
 from flow.files import write_whole
 from flow.graph.graph import evaluate
 from flow.graph.store import load_graph
+from flow.latency.timeline import load_timeline
 from flow.plan.plan import load_plan
+from flow.project import Project
 from flow.report.report import BulkReport, bulk_to_json
 from flow.rtl.packing import unpack
 from flow.rtl.signature import load_signature
@@ -31,6 +33,7 @@ def simulate(run: Context) -> None:
     if project.is_current("simulate", inputs) and (not run.options.waves or project.is_current("waves", inputs)):
         run.progress.skip("simulate", "nothing changed")
         return
+    _check_timeline(project)
     vectors = _vectors(run)
     with run.progress.step("simulate: cocotb and Verilator") as tell:
         result = simulate_hardware(
@@ -43,6 +46,24 @@ def simulate(run: Context) -> None:
     project.record("simulate", inputs, (project.simulation, project.bulk))
     if run.options.waves:
         project.record("waves", inputs, (project.waves,))
+
+
+def _check_timeline(project: Project) -> None:
+    """Raise VerificationError when `timeline.json` is not what the bench will check: the signature's cycles."""
+    timeline, signature = load_timeline(project.timeline), load_signature(project.signature)
+    checked = {edge.node: edge.cycles for edge in signature.edges}
+    for edge in timeline.edges:
+        if checked.get(edge.node) != edge.schedule.cycles:
+            raise VerificationError(
+                f"{project.timeline} has '{edge.node}' at cycles {edge.schedule.cycles}, {project.signature} at "
+                f"{checked.get(edge.node)}; one of them was changed since the build (fpgaflow build renews both)"
+            )
+    told = (timeline.latency, timeline.interval)
+    if told != (signature.latency_cycles, signature.interval_cycles):
+        raise VerificationError(
+            f"{project.timeline} tells latency and interval {told}, {project.signature} "
+            f"{(signature.latency_cycles, signature.interval_cycles)}; fpgaflow build renews both"
+        )
 
 
 def _vectors(run: Context) -> Vectors:

@@ -30,13 +30,13 @@ def run_to(goal: str, options: Options, progress: Progress | None = None) -> Rep
 
 
 def _work(goal: str, run: Context) -> Report:
-    from flow.steps import convert, show
+    from flow.steps import show
 
-    convert.convert(run, renew=goal == "build")
     if goal == "budget":
         return show.show_budget(run)
-    from flow.steps import build, prove
+    from flow.steps import build, convert, prove
 
+    convert.convert(run, renew=goal == "build")
     build.build(run, renew=goal == "build")
     if goal in {"simulate", "run"}:
         prove.simulate(run)
