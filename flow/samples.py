@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flow.errors import UserError
-from flow.files import write_npz
+from flow.files import read_arrays, write_npz
 from flow.fixed import FixedType, IntArray
 from flow.graph.graph import Graph, evaluate
 from flow.rtl.packing import pack, unpack
@@ -44,14 +42,13 @@ def save_samples(path: Path, graph: Graph, samples: Samples) -> None:
 def load_samples(path: Path, graph: Graph) -> Samples:
     """Read the samples of a graph; raise UserError when the file is not theirs."""
     try:
-        with np.load(path, allow_pickle=False) as content:
-            arrays = {name: content[name] for name in content.files}
+        arrays = read_arrays(path)
         return Samples(
             unpack(tensor_ports(graph, graph.inputs), arrays["inputs"]),
             unpack(tensor_ports(graph, graph.outputs), arrays["outputs"]),
             arrays.get("labels"),
         )
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError):
+    except (OSError, ValueError, KeyError):
         raise UserError(f"{path} holds no vectors of {graph.name}; delete it and run again") from None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flow.errors import UserError, VerificationError
+from flow.files import read_arrays
 from flow.fixed import FixedArray, FixedType, IntArray, from_float
 from flow.graph.nodes.input import Input
 from flow.rtl.packing import pack
@@ -138,14 +138,10 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
     if path.suffix not in {".npy", ".npz"}:
         raise UserError(f"{path}: cannot read vectors from a '{path.suffix}' file; {wanted}")
     try:
-        content = np.load(path, allow_pickle=False)
-        if isinstance(content, np.ndarray):
-            return {"x": content}
-        with content:
-            return {name: content[name] for name in content.files}
+        return read_arrays(path)
     except FileNotFoundError:
         raise UserError(f"{path}: no such file; {wanted}") from None
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error, NotImplementedError) as error:
+    except (ValueError, OSError) as error:
         if "pickle" in str(error).lower() and "Object" in str(error):
             raise UserError(f"{path} holds Python objects, which are never loaded; store plain numbers") from None
         raise UserError(f"{path} cannot be read as numpy arrays; {wanted}") from None
