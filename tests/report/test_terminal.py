@@ -1,0 +1,138 @@
+"""The report as a person sees it: every width, hostile names, HTML."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from flow.latency.budget import Verdict
+from flow.report.catalogue import print_links, print_models, print_parts
+from flow.report.html import to_html
+from flow.report.report import Report
+from flow.report.terminal import PLAIN_WIDTH, cycles_text, new_console, print_report, time_text
+from flow.zoo import zoo_requests
+from tests.report.test_report_json import full_report
+
+
+@pytest.fixture(scope="module")
+def report() -> Report:
+    return full_report()
+
+
+def shown(report: Report, width: int) -> str:
+    console = Console(file=io.StringIO(), width=width, markup=False, emoji=False, highlight=False)
+    print_report(report, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+@pytest.mark.parametrize("width", [80, 100, 140])
+def test_no_line_is_longer_than_the_terminal_and_no_number_is_broken(report, width):
+    text = shown(report, width)
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+    for number in (
+        "890 ns",
+        "1.088 µs",
+        "1,728,000",
+        "predicted 1, simulated 1",
+        "0 of 500 vectors",
+        "resident kernel",
+    ):
+        assert number in text, number
+
+
+def test_the_whole_story_is_told(report):
+    text = shown(report, 140)
+    for part in (
+        "of a 2 µs budget",
+        "met",
+        "boundary host_to_host",
+        "critical path",
+        "× clock period",
+        "= core",
+        "+ link pcie_mmio",
+        "= total",
+        "below the budget",
+        "initiation interval",
+        "the rate of 1 MHz asks for at most",
+        "waits for x",
+        "LUT of r",
+        "88",
+        "FAIL" if not report.verified else "pass",
+        "faster, beaten",
+        "Roofline",
+        "dense [1]",
+        "framework 97.00%, hls4ml 96.00%, RTL (simulated) 96.00%",
+    ):
+        assert part in text, part
+
+
+def test_failures_are_told(report):
+    bits, latency = report.bit_exact, report.latency
+    assert bits is not None
+    row = replace(report.baseline[0], beaten=False, factor=0.5)
+    wrong = replace(
+        report,
+        bit_exact=replace(bits, mismatches=7),
+        latency=replace(latency, cycles_simulated=9),
+        baseline=(row, *report.baseline[1:]),
+        verdict=Verdict.MISSED,
+        advice="Ask for less.",
+    )
+    assert not wrong.verified
+    text = shown(wrong, 140)
+    for part in ("FAIL", "7 of 500", "predicted 1, simulated 9", "2× slower, NOT BEATEN", "missed", "Ask for less."):
+        assert part in text, part
+
+
+def test_names_are_shown_as_they_are(report):
+    hostile = replace(report, model="[/bold][red]x :smile:", limiter="[/]", advice="[link=x]", notes=("[/] :bomb:",))
+    text = shown(hostile, 140)
+    for part in ("[/bold][red]x :smile:", "[link=x]", "[/] :bomb:"):
+        assert part in text
+    assert b"<script>" not in to_html(replace(report, model="<script>alert(1)</script>"))
+
+
+def test_html_is_whole_repeatable_and_fetches_nothing(report):
+    page = to_html(report)
+    assert page == to_html(report)
+    text = page.decode()
+    assert "</html>" in text
+    for fetch in ("<script", "<link", "src=", "@import", "url("):
+        assert fetch not in text
+    for row in report.baseline:
+        assert row.source[:40].replace("&", "&amp;").replace("'", "&#x27;") in text
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_catalogues_fit(width):
+    for write in (print_parts, print_links, lambda console: print_models(zoo_requests(), console)):
+        console = Console(file=io.StringIO(), width=width, markup=False)
+        write(console)
+        assert isinstance(console.file, io.StringIO)
+        text = console.file.getvalue()
+        assert max(cell_len(line) for line in text.splitlines()) <= width
+        assert len(text.splitlines()) < 40
+
+
+def test_a_file_gets_lines_of_a_fixed_width(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert new_console().width == PLAIN_WIDTH
+    monkeypatch.setenv("COLUMNS", "63")
+    assert new_console().width == 63
+
+
+@pytest.mark.parametrize(
+    ("ns", "text"),
+    [(0, "0 ns"), (6.0612, "6.061 ns"), (999.9, "999.9 ns"), (1000, "1 µs"), (1088.4, "1.088 µs"), (2.5e6, "2.5 ms")],
+)
+def test_times_have_the_unit_that_suits_them(ns, text):
+    assert time_text(ns) == text
+
+
+def test_one_cycle_is_not_many():
+    assert (cycles_text(1), cycles_text(2), cycles_text(1200)) == ("1 cycle", "2 cycles", "1,200 cycles")
