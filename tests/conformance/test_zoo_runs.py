@@ -1,0 +1,32 @@
+"""The zoo's default network through all of the flow, and its synthesized netlist through the same bench."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flow.steps.context import Options
+from flow.steps.run import run_to
+
+
+@pytest.mark.eda
+@pytest.mark.campaign
+@pytest.mark.timeout(3600)
+def test_digits_mlp_is_exact_in_hardware_and_as_a_netlist(tmp_path: Path) -> None:
+    pytest.importorskip("qkeras")
+    asked = Options(model="digits_mlp", part="LFE5U-85F", link="direct", netlist=True, out=tmp_path)
+    report = run_to("run", asked)
+    assert report.verified, [check for check in report.checks if not check.passed]
+    assert report.bit_exact is not None
+    assert report.bit_exact.mismatches == 0
+    assert report.timeline is not None
+    assert (report.timeline.edges, report.timeline.beats_wrong) == (4, 0)
+    assert report.latency.cycles_simulated == report.latency.cycles_predicted
+    assert report.accuracy is not None
+    assert report.accuracy.rtl == report.accuracy.hls4ml
+    assert report.accuracy.rtl >= 0.95
+    netlist = [check for check in report.checks if check.name.startswith("netlist: ")]
+    assert {check.name for check in netlist} >= {f"netlist: {name}" for name in ("stream", "latency", "gaps", "reset")}
+    assert all(check.passed for check in netlist)
+    assert report.resources.synthesized is not None
