@@ -21,6 +21,7 @@ from flow.simulate.verilator import CPP, Design, build_design, find_toolchain, p
 CHUNK = 2048  # inferences per call; progress is told after each
 PATIENCE = 64  # cycles beyond the latency that are waited for a result
 OPTIMIZATION = "-Og"  # runs as fast as -O1 and compiles in half the time
+FEW = 500_000  # inferences (of a network of 4,000 operations) that take as long without optimization as compiling with
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +100,10 @@ class BulkModel:
         return cycles.value
 
 
-def bulk_model(folder: Path) -> BulkModel:
+def bulk_model(folder: Path, *, inferences: int = FEW) -> BulkModel:
     """Compile the RTL that lies in a run's folder into `sim/bulk/`, or take what was compiled of the same files.
 
+    inferences: how many are wanted; for few of them the code is not worth optimizing.
     Raises UserError for missing files, MissingTool, and VerificationError when the hardware does not compile.
     """
     signature = load_signature(present(folder / "signature.json", folder))
@@ -114,7 +116,7 @@ def bulk_model(folder: Path) -> BulkModel:
         control="`verilator_config\n",
         wrapper=CPP / "library.cpp",
         options=("--x-assign", "fast", "--x-initial", "fast", "-Wno-lint", "-Wno-style"),
-        optimization=OPTIMIZATION,
+        optimization=OPTIMIZATION if inferences >= FEW else "-O0",
         link=("-shared",),
     )
     try:

@@ -84,7 +84,8 @@ def _vectors(run: Context) -> Vectors:
 def _bulk(run: Context, vectors: Vectors) -> BulkReport:
     project = run.project
     graph, signature = load_graph(project.model), load_signature(project.signature)
-    words = bulk_model(project.folder).run(vectors.words_in, progress=run.progress.count).words_out
+    model = bulk_model(project.folder, inferences=vectors.count)
+    words = model.run(vectors.words_in, progress=run.progress.count).words_out
     wrong = int(np.any(words != vectors.words_out, axis=1).sum())
     labels = load_samples(project.inputs, graph).labels
     scores = unpack(signature.outputs, words)[graph.outputs[0]]
