@@ -30,10 +30,10 @@ def simulate(run: Context) -> None:
     """Bring `sim/` up to date: the cocotb bench, and a bulk run of all vectors."""
     project = run.project
     inputs = run.simulation_digest()
+    _check_timeline(project)
     if project.is_current("simulate", inputs) and (not run.options.waves or project.is_current("waves", inputs)):
         run.progress.skip("simulate", "nothing changed")
         return
-    _check_timeline(project)
     vectors = _vectors(run)
     with run.progress.step("simulate: cocotb and Verilator") as tell:
         result = simulate_hardware(

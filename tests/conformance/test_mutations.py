@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +18,7 @@ from flow.engines.engine import Unrolled
 from flow.engines.lower import lower_graph, runs
 from flow.engines.network import connect
 from flow.engines.pipeline import place
+from flow.errors import VerificationError
 from flow.fixed import Overflow, Rounding
 from flow.graph.graph import Graph
 from flow.graph.nodes import Dense
@@ -314,6 +316,15 @@ def test_the_command_ends_with_status_1(tmp_path: Path) -> None:
     command = ["simulate", str(model), "--out", str(out), *options]
     right = CliRunner().invoke(cli, command)
     assert right.exit_code == 0, right.output
+    timeline = out / "timeline.json"
+    told = timeline.read_bytes()
+    stored = json.loads(told)
+    stored["edges"][1]["schedule"]["cycles"] = [3]
+    timeline.write_text(json.dumps(stored))
+    untrue = CliRunner().invoke(cli, command)
+    assert isinstance(untrue.exception, VerificationError)
+    assert "timeline.json has 'relu' at cycles (3,)" in str(untrue.exception)
+    timeline.write_bytes(told)
     path = out / "rtl" / TOP
     text = path.read_text()
     assert text.count(DATA) == 1
