@@ -10,7 +10,7 @@ from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 from flow.report.report import Report
 from flow.report.terminal import render
 
-WIDTH = 140  # characters
+WIDTH = 120  # characters
 
 
 def to_html(report: Report) -> bytes:

@@ -19,7 +19,7 @@ _VERDICT = {
     Verdict.MET_IF_CLOCK_CLOSES: ("met if the clock closes", "bold yellow"),
 }
 PLAIN_WIDTH = 100  # characters of a line that goes into a file
-BAR = 16  # characters of the longest bar
+BAR = 10  # characters of the longest bar
 KINDS = ("lut", "ff", "dsp", "bram", "uram")
 
 
@@ -88,16 +88,16 @@ def _latency(report: Report) -> Table:
     cycles = lat.cycles_predicted if lat.cycles_simulated is None else lat.cycles_simulated
     rows.add_row("critical path", cycles_text(cycles), _seen(lat.cycles_predicted, lat.cycles_simulated))
     low, high = clock.range_ns
-    needs = f"hardware may need {low:.3g} to {high:.3g} ns ({clock.range_origin})"
+    needs = f"{clock.range_origin} need {low:.3g}–{high:.3g} ns"
     chosen = clock.origin if clock.origin == "asked" else "chosen"
-    rows.add_row("× clock period", time_text(clock.period_ns), f"{chosen} ({1e3 / clock.period_ns:.4g} MHz); {needs}")
+    rows.add_row("× clock period", time_text(clock.period_ns), f"{chosen}, {1e3 / clock.period_ns:.4g} MHz; {needs}")
     if clock.routed_ns is not None:
         rows.add_row("", time_text(clock.routed_ns), "needed as routed, out of context")
     rows.add_row("= core", time_text(lat.core_ns), str(lat.origin))
     rows.add_row(f"+ link {_short(report.link)}", time_text(lat.fixed_ns), _link(lat))
     rows.add_row(Text("= total", "bold"), Text(time_text(lat.total_ns), "bold"), _of_budget(report))
     if lat.best_ns is not None:
-        rows.add_row("best reachable", time_text(lat.best_ns), "predicted, with the fastest clock that may close")
+        rows.add_row("best reachable", time_text(lat.best_ns), "predicted, if its clock closes")
     seen = _seen(ii.cycles_predicted, ii.cycles_simulated)
     if report.rate_hz is not None and ii.cycles_required is not None:
         allowed = f"at most {ii.cycles_required:,}" if ii.cycles_required else "less than one cycle"
@@ -148,7 +148,7 @@ def _path(report: Report) -> Table:
 
 
 def _bar(share: float, style: str = "cyan") -> Text:
-    return Text("█" * round(BAR * share), style)
+    return Text("█" * round(BAR * share) or "▏", style)  # what takes time is seen
 
 
 def _count(counts: ResourceCounts | None, kind: str) -> str:
@@ -210,7 +210,9 @@ def _verification(report: Report) -> Table:
 
 
 def _baseline(report: Report, *, full: bool) -> Group:
-    rows = table("baseline (published)", "time", "boundary", "this design", "", title="Beside a GPU", right=(1,))
+    rows = table(
+        "baseline (published)", "time", "boundary", "this design", title="Beside a GPU", right=(1,), whole=(2, 3)
+    )
     sources = list(dict.fromkeys(row.source for row in report.baseline))
     for row in report.baseline:
         low, high = row.range_ns
@@ -218,7 +220,8 @@ def _baseline(report: Report, *, full: bool) -> Group:
         compared = Text("–" if row.factor is None else _factor(row.factor))
         if row.beaten is not None:
             compared.append(", beaten" if row.beaten else ", NOT BEATEN", "green" if row.beaten else "bold red")
-        rows.add_row(row.name, span, row.boundary, compared, Text(f"[{sources.index(row.source) + 1}]", "dim"))
+        name = Text.assemble(row.name, (f" [{sources.index(row.source) + 1}]", "dim"))
+        rows.add_row(name, span, row.boundary, compared)
     if any(row.factor is not None for row in report.baseline):
         said = "No factor across boundaries, nor for another network."
     else:
