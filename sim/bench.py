@@ -148,9 +148,8 @@ class Bench:
             faults = ["not every inference gave a result, so no interval can be measured"]
         else:
             faults = [f"results came every {measured:g} cycles, not every {design.interval}"]
-        self.check(
-            "interval", [] if measured == design.interval else faults, f"a result every {design.interval} cycles"
-        )
+        each = "every cycle" if design.interval == 1 else f"every {design.interval} cycles"
+        self.check("interval", [] if measured == design.interval else faults, f"a result {each}")
 
     async def latency(self) -> None:
         """Run one inference alone and measure when it comes out."""
