@@ -9,13 +9,13 @@ Times depend on the machine and on what else runs there; the least of all runs i
 from __future__ import annotations
 
 import argparse
-import resource
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from yardstick.networks import networks
+from yardstick.stopwatch import stopwatch
 
 HEAVY = ("tensorflow", "keras", "hls4ml", "alkaid", "pyosys", "cocotb")
 GOAL_S = 1.5
@@ -27,12 +27,11 @@ main()
 """
 
 
-def cpu_seconds(command: list[str], folder: str) -> tuple[float, str]:
-    """Run a command; return the CPU time of it and its children, and what it wrote to standard error."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, done.stderr
+def answered(command: list[str], folder: str) -> tuple[float, str]:
+    """Run a command; return its CPU seconds and what it wrote to standard error."""
+    with stopwatch() as taken:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
+    return taken.cpu_s, done.stderr
 
 
 def main() -> None:
@@ -46,8 +45,8 @@ def main() -> None:
     arguments = ["budget", str(model), "--part", "xcvu13p", "--budget", "50ns"]
     program = Path(sys.executable).with_name("fpgaflow")
     with tempfile.TemporaryDirectory() as folder:
-        times = sorted(cpu_seconds([str(program), *arguments], folder)[0] for _ in range(runs))
-        _, said = cpu_seconds([sys.executable, "-c", SCRIPT, *arguments], folder)
+        times = sorted(answered([str(program), *arguments], folder)[0] for _ in range(runs))
+        _, said = answered([sys.executable, "-c", SCRIPT, *arguments], folder)
     modules = set(said.splitlines()[-1].split())
     heavy = [name for name in HEAVY if name in modules]
     print(f"fpgaflow budget on a saved jet_tagger: {times[0]:.2f} s of CPU at least, {times[-1]:.2f} s at most")

@@ -1,10 +1,13 @@
-"""Measure the bulk RTL simulation: build time and inferences per second, beside alkaid's emulator when given a design.
+"""Measure the bulk RTL simulation: build time and inferences per second, beside alkaid's emulator of its own RTL.
 
-    python benchmarks/bulk_simulation.py hls_projects/MODEL [--alkaid LOGIC.json] [--stages 4] [--inferences 100000]
+    python benchmarks/bulk_simulation.py [RUN] [--inferences 100000] [--cutoff 5] [--quick]
 
-LOGIC.json is a `CombLogic` of alkaid for the same function, written by its `save`. Inputs are the run's own vectors,
-repeated, and then the results are compared with the expected ones; without vectors they are random words. alkaid gets
-random numbers. Both run on one thread and on all processors. Times depend on the machine: compare the columns only.
+RUN is a run's folder with rtl/ and signature.json; without it, the public 6-bit jet network (or, where that is not
+there, the zoo's jet tagger) is built and alkaid's RTL for the same function is measured beside it: traced with its own
+symbolic API, equal to ours bit for bit, cut at a latency cutoff in its units (5 gives about as long segments as our
+5 ns clock does). Inputs are the run's own vectors, repeated, and the results are compared with the expected ones.
+Both run on one thread and on all processors. --quick: ours as `fpgaflow run` compiles it for few vectors.
+Times depend on the machine and what else runs there: compare the rows, and rather the CPU seconds.
 """
 
 from __future__ import annotations
@@ -14,18 +17,20 @@ import os
 import shutil
 import stat
 import tempfile
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from yardstick.networks import Network, networks
+from yardstick.stopwatch import Stopwatch, stopwatch
+from yardstick.trace import OWN, traced
 
 from flow.rtl.packing import word_count
 from flow.rtl.signature import Signature
-from flow.simulate.bulk import bulk_model
-from flow.simulate.vectors import load_vectors
+from flow.samples import load_samples
+from flow.simulate.bulk import FEW, bulk_model
 from flow.simulate.verilator import find_toolchain, prepare_runtime, processors
 
 SHIM = """#!/bin/sh
@@ -37,44 +42,43 @@ VERILATOR_ROOT="{root}" exec "{root}/bin/verilator" "$@"
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Hold one simulator's figures: build time in s, inferences per s on one thread and on all processors."""
+    """Hold one simulator's figures: its build, inferences per CPU second of one thread, and per second on all processors."""
 
     name: str
-    build_s: float
+    build: Stopwatch
     single: float
     all_processors: float
 
 
-def rates(name: str, build_s: float, count: int, run: Callable[[int], object]) -> Figures:
+def rates(name: str, build: Stopwatch, count: int, run: Callable[[int], object]) -> Figures:
     """Time `run(threads)` on one thread and on all processors."""
-    speeds = []
-    for threads in (1, processors()):
-        start = time.perf_counter()
-        run(threads)
-        speeds.append(count / (time.perf_counter() - start))
-    return Figures(name, build_s, speeds[0], speeds[1])
+    with stopwatch() as single:
+        run(1)
+    with stopwatch() as every:
+        run(processors())
+    return Figures(name, build, count / single.cpu_s, count / every.wall_s)
 
 
 def inputs_of(folder: Path, signature: Signature, count: int) -> tuple[NDArray[np.uint64], NDArray[np.uint64] | None]:
     """Return `count` packed inputs and, where the run has vectors, the results that they must give."""
-    stored = folder / "sim" / "vectors.npz"
+    stored = folder / "vectors.npz"
     if stored.is_file():
-        vectors = load_vectors(stored)
-        order = np.arange(count) % vectors.count
-        return vectors.words_in[order], vectors.words_out[order]
+        with np.load(stored) as content:
+            words_in, words_out = content["inputs"], content["outputs"]
+        order = np.arange(count) % len(words_in)
+        return words_in[order], words_out[order]
     words = np.frombuffer(np.random.default_rng(0).bytes(8 * count * word_count(signature.inputs)), dtype=np.uint64)
     words = words.reshape(count, -1).copy()
     words[:, -1] &= np.uint64((1 << ((signature.input_bits - 1) % 64 + 1)) - 1)
     return words, None
 
 
-def ours(folder: Path, count: int) -> Figures:
+def ours(folder: Path, count: int, *, quick: bool) -> Figures:
     """Build from nothing but the compiled runtime, and run."""
     prepare_runtime(find_toolchain(), waves=False)
     shutil.rmtree(folder / "sim" / "bulk", ignore_errors=True)
-    start = time.perf_counter()
-    model = bulk_model(folder)
-    build_s = time.perf_counter() - start
+    with stopwatch() as build:
+        model = bulk_model(folder, inferences=0 if quick else FEW)
     words, expected = inputs_of(folder, model.signature, count)
 
     def run(threads: int) -> None:
@@ -82,43 +86,63 @@ def ours(folder: Path, count: int) -> Figures:
         if expected is not None and not np.array_equal(out, expected):
             raise SystemExit("the RTL's results differ from the expected ones")
 
-    return rates("fpgaflow", build_s, count, run)
+    return rates("fpgaflow", build, count, run)
 
 
-def alkaid(path: Path, stages: int, count: int) -> Figures:
-    """Build alkaid's emulator of its own RTL and run it."""
+def alkaid(network: Network, cutoff: float, count: int) -> Figures:
+    """Build alkaid's emulator of its own RTL for the same function, and run it."""
     from alkaid.codegen import RTLModel
-    from alkaid.types import CombLogic
 
-    logic = CombLogic.load(path)
+    graph = network.graph()
+    logic = traced(graph, quantizer=OWN, solver={})
+    samples = load_samples(network.folder / "vectors.npz", graph)
+    (source,), (sink,) = graph.inputs, graph.outputs
+    order = np.arange(count) % len(samples.inputs[source])
+    data = samples.inputs[source][order].reshape(count, -1) * graph.node(source).type.step
+    expected = samples.outputs[sink][order].reshape(count, -1) * graph.node(sink).type.step
     with tempfile.TemporaryDirectory() as scratch:
         shim = Path(scratch) / "verilator"
         shim.write_text(SHIM.format(root=find_toolchain().root))
         shim.chmod(shim.stat().st_mode | stat.S_IXUSR)
         os.environ["PATH"] = f"{scratch}{os.pathsep}{os.environ['PATH']}"
         os.environ["MAKEFLAGS"] = "CFG_CXXFLAGS_PCH_I=-include"
-        model = RTLModel(logic, Path(scratch) / "rtl", "network", n_stages=stages)
-        start = time.perf_counter()
-        model.compile()
-        build_s = time.perf_counter() - start
-        data = np.random.default_rng(0).uniform(-1, 1, size=(count, logic.shape[0]))
-        return rates("alkaid", build_s, count, lambda threads: model.predict(data, n_threads=threads))
+        model = RTLModel(logic, Path(scratch) / "rtl", "network", latency_cutoff=cutoff)
+        with stopwatch() as build:
+            model.compile()
+
+        def run(threads: int) -> None:
+            if not np.array_equal(model.predict(data, n_threads=threads), expected):
+                raise SystemExit("alkaid's results differ from the expected ones")
+
+        return rates("alkaid", build, count, run)
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description="Measure the bulk RTL simulation of a run.")
-    parser.add_argument("run", type=Path, help="a run's folder, with rtl/ and signature.json")
-    parser.add_argument("--alkaid", type=Path, help="a CombLogic of alkaid for the same function")
-    parser.add_argument("--stages", type=int, default=4, help="pipeline stages of alkaid's RTL")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("run", type=Path, nargs="?", help="a run's folder")
     parser.add_argument("--inferences", type=int, default=100_000)
+    parser.add_argument("--cutoff", type=float, default=5, help="latency cutoff of alkaid's RTL")
+    parser.add_argument("--quick", action="store_true", help="compile ours without optimization")
     options = parser.parse_args()
-    rows = [ours(options.run, options.inferences)]
-    if options.alkaid:
-        rows.append(alkaid(options.alkaid, options.stages, options.inferences))
-    print(f"{'simulator':<12}{'build s':>10}{'inferences/s':>16}{f'on {processors()} processors':>20}")
+    if options.run is not None:
+        rows = [ours(options.run, options.inferences, quick=options.quick)]
+    else:
+        network = [n for n in networks() if not n.missing][-1]
+        print(f"{network.name}: results equal the C simulation's")
+        rows = [ours(network.built(), options.inferences, quick=options.quick)]
+        rows.append(alkaid(network, options.cutoff, options.inferences))
+    print(
+        f"{'simulator':<12}{'build s':>10}{'CPU s':>10}{'inferences/CPU s':>18}{f'/s on {processors()} processors':>20}"
+    )
     for row in rows:
-        print(f"{row.name:<12}{row.build_s:>10.1f}{row.single:>16,.0f}{row.all_processors:>20,.0f}")
+        figures = f"{row.build.wall_s:>10.1f}{row.build.cpu_s:>10.1f}{row.single:>18,.0f}{row.all_processors:>20,.0f}"
+        print(f"{row.name:<12}{figures}")
+    if len(rows) > 1:
+        first, second = rows
+        wall, cpu = second.build.wall_s / first.build.wall_s, second.build.cpu_s / first.build.cpu_s
+        single, every = first.single / second.single, first.all_processors / second.all_processors
+        print(f"{'ratio':<12}{wall:>9.1f}×{cpu:>9.1f}×{single:>17.1f}×{every:>19.1f}×")
 
 
 if __name__ == "__main__":

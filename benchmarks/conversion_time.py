@@ -13,25 +13,19 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
-import resource
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-
-def cpu_seconds() -> float:
-    """Return the CPU time of this process and of its children that have ended."""
-    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(u.ru_utime + u.ru_stime for u in used)
+from yardstick.stopwatch import stopwatch
 
 
 @contextlib.contextmanager
 def timed(name: str) -> Iterator[None]:
     """Print how long a step took."""
-    wall, cpu = time.monotonic(), cpu_seconds()
-    yield
-    print(f"{name:<62} {time.monotonic() - wall:>8.1f} {cpu_seconds() - cpu:>8.1f}", flush=True)
+    with stopwatch() as taken:
+        yield
+    print(f"{name:<62} {taken.wall_s:>8.1f} {taken.cpu_s:>8.1f}", flush=True)
 
 
 def main() -> None:
