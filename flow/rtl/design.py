@@ -12,6 +12,7 @@ from flow.engines.lower import lower_graph
 from flow.engines.module import Module
 from flow.engines.network import Network, connect
 from flow.engines.pipeline import Placement, depths_of_total, place, shortest_depths
+from flow.errors import VerificationError
 from flow.graph.graph import Graph
 from flow.latency.budget import Verdict
 from flow.latency.timeline import Timeline
@@ -73,7 +74,7 @@ def _agreed(graph: Graph, choices: tuple[Choice, ...], signature: Signature) -> 
         timeline.latency,
         timeline.interval,
     ):
-        raise AssertionError(f"the generated schedule {generated} is not the predicted one {predicted}")
+        raise VerificationError(f"the generated schedule {generated} is not the predicted one {predicted}")
     return timeline
 
 

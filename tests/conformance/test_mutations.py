@@ -253,7 +253,7 @@ def test_an_engine_that_predicts_another_schedule_fails_the_build(monkeypatch: p
 
     monkeypatch.setattr(Unrolled, "schedule", late)
     graph = small_graph()
-    with pytest.raises(AssertionError, match="is not the predicted one"):
+    with pytest.raises(VerificationError, match="is not the predicted one"):
         realize(graph, REQUEST, make_plan(graph, REQUEST))
 
 

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.eda, pytest.mark.skipif(not SHARED.is_dir(), reason="n
     [
         ("qkeras_3layer.json", 0.785),
         pytest.param("qkeras-v3_3layer.keras", 0.785, marks=pytest.mark.campaign),
-        # its weights fit other inputs than these jets: what counts is that nothing differs
+        # its classes stand in another order than these labels: what counts is that nothing differs
         pytest.param("KERAS_3layer_70pruned_retrained_weights.h5", 0.3, marks=pytest.mark.campaign),
     ],
 )
