@@ -7,7 +7,11 @@ from pathlib import Path
 
 from flow.graph.graph import Graph
 from flow.graph.store import load_graph
-from flow.steps.context import Options
+from flow.plan.planner import make_plan
+from flow.progress import Progress
+from flow.rtl.design import realize
+from flow.rtl.top import write_rtl
+from flow.steps.context import Options, open_context
 from flow.steps.run import run_to
 
 ROOT = Path(__file__).parents[2]
@@ -31,16 +35,16 @@ class Network:
         return KEPT / self.name
 
     def graph(self) -> Graph:
-        """Return the graph, equal to hls4ml's C simulation on the run's vectors; converted where it is not kept."""
-        path = self.folder / "model.json"
-        if not path.is_file():
-            run_to("budget", self.options)
-        return load_graph(path)
+        """Return the graph, equal to hls4ml's C simulation on the run's vectors; converted where it is not current."""
+        run_to("budget", self.options)
+        return load_graph(self.folder / "model.json")
 
     def built(self) -> Path:
-        """Return the run's folder with its RTL and vectors in it."""
-        if not (self.folder / "signature.json").is_file():
-            run_to("build", self.options)
+        """Return the run's folder with its vectors and its RTL in it."""
+        graph = self.graph()
+        request = open_context(self.options, Progress.silent()).request
+        design = realize(graph, request, make_plan(graph, request))
+        write_rtl(self.folder, design.modules, design.signature)
         return self.folder
 
 
