@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -13,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flow.errors import UserError, VerificationError
-from flow.files import read_arrays
+from flow.files import read_arrays, write_npz
 from flow.fixed import FixedArray, FixedType, IntArray, from_float
 from flow.graph.nodes.input import Input
 from flow.rtl.packing import pack
@@ -77,14 +75,7 @@ def save_vectors(path: Path, vectors: Vectors) -> None:
     """Write vectors as `.npz`; same vectors, same bytes."""
     arrays = {"words_in": vectors.words_in, "words_out": vectors.words_out}
     arrays.update({f"edge{k}": words for k, words in enumerate(vectors.words_edges)})
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, array in arrays.items():
-            member = io.BytesIO()
-            np.save(member, np.ascontiguousarray(array), allow_pickle=False)
-            # an explicit entry has the fixed date of 1980
-            entry = zipfile.ZipInfo(f"{name}.npy")
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(entry, member.getvalue())
+    write_npz(path, arrays)
 
 
 def load_vectors(path: Path) -> Vectors:
