@@ -81,9 +81,10 @@ def write_files(model: Any, folder: Path) -> None:
     finally:
         if keras_model is not None:
             config["KerasModel"] = keras_model
-    stamped = {"build_lib.sh": f"LIB_STAMP={config['Stamp']}", "hls4ml_config.yml": f"Stamp: {config['Stamp']}"}
-    for name, stamp in stamped.items():
-        text = (folder / name).read_text().replace(stamp, stamp.replace(config["Stamp"], "flow"))
+    for name in ("build_lib.sh", "hls4ml_config.yml"):
+        text = (folder / name).read_text()
+        # a stamp that reads as a number stands in quotes in YAML
+        text = re.sub(r"^(LIB_STAMP=|Stamp: ).*$", r"\1flow", text, flags=re.MULTILINE)
         (folder / name).write_text(re.sub(r"^OutputDir:.*\n(?:[ \t].*\n)*", "OutputDir: .\n", text, flags=re.MULTILINE))
 
 
