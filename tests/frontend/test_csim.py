@@ -83,13 +83,10 @@ def test_words_keep_every_bit(width: int, *, signed: bool) -> None:
 
 def test_the_project_is_the_same_each_time(tmp_path: Path) -> None:
     contents = []
-    # stamps as hls4ml draws them: a word, and one that YAML takes for a number
-    for name, stamp in (("a b", "abcdef01"), ("c'd", "12345678")):
+    for name in ("a b", "c'd"):
         folder = tmp_path / name
         folder.mkdir()
-        model = relu_net().convert(folder)
-        model.config.config["Stamp"] = stamp
-        write_files(model, folder)
+        write_files(relu_net().convert(folder), folder)
         files = sorted(p for p in folder.rglob("*") if p.is_file())
         contents.append({str(p.relative_to(folder)): p.read_bytes() for p in files})
     assert contents[0].keys() == contents[1].keys()
