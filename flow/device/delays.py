@@ -21,12 +21,18 @@ class Delays:
     """Give the delays of a part's fabric, routing included, in ns.
 
     A path takes register_ns + the delays of its operations: carry_ns + bits · carry_bit_ns for an adder of so many
-    bits, level_ns for a LUT level.
+    bits, level_ns for a LUT level, dsp_ns for a multiplier. A path that starts at a block RAM takes bram_ns in place of
+    register_ns.
     level_ns: one LUT level. carry_ns: entering and leaving a carry chain. carry_bit_ns: each bit along it.
     register_ns: what a register-to-register path costs beside its logic (clock to output, setup).
     low, high: factors on a predicted period that span what place and route may give.
     source: where the figures and the factors come from. grade: `routed` (fitted to or read from placed and routed
     designs) or `assumed`.
+    bram_ns: clock to the output of a block RAM without output register, routing to the next cell and the setup there
+    included. dsp_ns: through one DSP multiplier without inner registers, routing in and out included.
+    dsp_register_ns: the longest part between two registers of a multiplier whose M register is used, routing to its
+    operands included; register_ns comes on top. None: the part has no such block, or (dsp_register_ns) Yosys moves no
+    register into it. block_source: where these three come from, block_grade: as grade; "" where all three are None.
     """
 
     level_ns: float
@@ -37,6 +43,11 @@ class Delays:
     high: float
     source: str
     grade: str
+    bram_ns: float | None = None
+    dsp_ns: float | None = None
+    dsp_register_ns: float | None = None
+    block_source: str = ""
+    block_grade: str = ""
 
 
 @dataclass(frozen=True, slots=True)
