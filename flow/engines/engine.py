@@ -1,10 +1,18 @@
-"""What every engine offers, and the choices that a plan makes among them."""
+"""What every engine offers, and the choices that a plan makes among them.
+
+A choice names its nodes and parameters. Beside `schedule` and `interval` it says in which beats it takes its input
+(`wants`) and gives its output (`lanes_out`); where neighbours differ, a width converter stands between (`dataflow`).
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
+from pydantic import Field
+
+from flow.engines.folded import Folded
+from flow.engines.wants import WHOLE, Wants
 from flow.latency.schedule import Schedule
 
 
@@ -26,7 +34,16 @@ class Unrolled:
         return self.nodes[-1]
 
     @property
-    def interval(self) -> int:
+    def wants(self) -> Wants:
+        """Ask for whole tensors."""
+        return WHOLE
+
+    @property
+    def lanes_out(self) -> int | None:
+        """Give whole tensors."""
+        return None
+
+    def interval(self, arrivals: tuple[Schedule, ...]) -> int:  # noqa: ARG002 — the contract
         """Return the II in cycles."""
         return 1
 
@@ -35,7 +52,7 @@ class Unrolled:
         return Schedule((max(s.last for s in arrivals) + self.depth,))
 
 
-Choice = Unrolled
+Choice = Annotated[Unrolled | Folded, Field(discriminator="engine")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,25 @@ from flow.graph.node import Node
 from flow.graph.nodes import AnyNode
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Hold how the user's hls4ml configuration wants one layer to be built; the plan honours it where it can.
+
+    label: of the layer. reuse_factor, strategy: as hls4ml uses them.
+    """
+
+    label: str
+    reuse_factor: int
+    strategy: str
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Graph:
     """Hold the nodes in topological order.
 
     inputs, outputs: node names in the order that the model declares. notes: what the conversion wants a
-    reader to know (a stripped softmax, a weight that wrapped), one sentence each.
+    reader to know (a stripped softmax, a weight that wrapped), one sentence each. asked: wishes for layers whose
+    reuse factor or strategy the user set.
     """
 
     name: str
@@ -23,6 +36,7 @@ class Graph:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    asked: tuple[Asked, ...] = ()
 
     def node(self, name: str) -> AnyNode:
         """Return the node of that name; raise KeyError when there is none."""

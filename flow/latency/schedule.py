@@ -30,9 +30,19 @@ class Schedule:
         """Return the cycle of the last beat."""
         return self.cycles[-1]
 
+    @property
+    def spacing(self) -> int | None:
+        """Return the least distance between two beats in cycles, None for one beat."""
+        return min((b - a for a, b in zip(self.cycles, self.cycles[1:], strict=False)), default=None)
+
     def delayed(self, cycles: int) -> Schedule:
         """Return the same beats some cycles later."""
         return Schedule(tuple(c + cycles for c in self.cycles))
+
+
+def evenly(first: int, count: int, spacing: int) -> Schedule:
+    """Return `count` beats from cycle `first` on, `spacing` cycles apart."""
+    return Schedule(tuple(first + k * spacing for k in range(count)))
 
 
 def latest(schedules: tuple[Schedule, ...]) -> int:

@@ -12,33 +12,46 @@ from pydantic import TypeAdapter
 from flow.latency.schedule import Schedule, latest
 from flow.stored import check_format, load_stored
 
-FORMAT = 1
+FORMAT = 2
 CURE = "renew it: fpgaflow build"
+
+Arrivals = tuple[Schedule, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Element:
     """Stand for one engine in the timeline.
 
-    output: the node whose tensor leaves the engine. inputs: the edges it waits for. schedule: arrivals of those
-    edges to the departure of its own, the engine's max-plus function. interval: cycles before it can begin anew.
+    output: the edge that leaves the engine. node: whose tensor it carries. lanes: elements of one beat. inputs: the
+    edges it waits for. schedule: arrivals of those edges to the departure of its own, the engine's max-plus function.
+    interval: arrivals to the cycles before it can begin anew.
     """
 
     output: str
+    node: str
     engine: str
+    lanes: int
     inputs: tuple[str, ...]
-    schedule: Callable[[tuple[Schedule, ...]], Schedule]
-    interval: int
+    schedule: Callable[[Arrivals], Schedule]
+    interval: Callable[[Arrivals], int]
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """Give an edge's schedule, and which input made its engine wait (None for the network's inputs)."""
+    """Give an edge's schedule.
 
+    name: of the edge; the node's, unless a width converter gives the node's tensor another beat shape. lanes: elements
+    of one beat; the last beat may be partly empty. waited_for: the input edge that made its engine wait (None for the
+    network's inputs). busy: cycles before its engine can begin anew.
+    """
+
+    name: str
     node: str
     engine: str
+    lanes: int
     schedule: Schedule
     waited_for: str | None
+    busy: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,28 +93,45 @@ class Timeline:
         """Return the cycles from the last input beat to the last output beat."""
         return self.departure.last - max(self.edge(name).schedule.last for name in inputs)
 
-    def edge(self, node: str) -> Edge:
-        """Return the edge of that node; raise KeyError when there is none."""
+    def edge(self, name: str) -> Edge:
+        """Return the edge of that name; raise KeyError when there is none."""
         for edge in self.edges:
-            if edge.node == node:
+            if edge.name == name:
                 return edge
-        raise KeyError(node)
+        raise KeyError(name)
 
 
-def build_timeline(inputs: dict[str, Schedule], elements: tuple[Element, ...], outputs: tuple[str, ...]) -> Timeline:
+def input_edge(name: str, lanes: int, schedule: Schedule) -> Edge:
+    """Return an edge on which a network's input arrives."""
+    return Edge(name, name, "input", lanes, schedule, None, len(schedule.cycles))
+
+
+def departed(element: Element, edges: dict[str, Edge]) -> Edge:
+    """Return the edge that leaves an element whose inputs are among `edges`."""
+    arrivals = tuple(edges[name].schedule for name in element.inputs)
+    return Edge(
+        element.output,
+        element.node,
+        element.engine,
+        element.lanes,
+        element.schedule(arrivals),
+        element.inputs[latest(arrivals)],
+        element.interval(arrivals),
+    )
+
+
+def build_timeline(inputs: tuple[Edge, ...], elements: tuple[Element, ...], outputs: tuple[str, ...]) -> Timeline:
     """Compute all schedules in topological order and read the critical path back.
 
-    inputs: arrival of the network's input edges. elements: engines in topological order. outputs: output edges;
-    earlier ones are delayed to leave together with the latest.
+    inputs: the network's input edges. elements: engines in topological order. outputs: output edges; earlier ones are
+    delayed to leave together with the latest.
     """
-    edges = {name: Edge(name, "input", schedule, None) for name, schedule in inputs.items()}
+    edges = {edge.name: edge for edge in inputs}
     for element in elements:
-        arrivals = tuple(edges[name].schedule for name in element.inputs)
-        departure = element.schedule(arrivals)
-        edges[element.output] = Edge(element.output, element.engine, departure, element.inputs[latest(arrivals)])
+        edges[element.output] = departed(element, edges)
     departures = tuple(edges[name].schedule for name in outputs)
     last = latest(departures)
-    interval = max([element.interval for element in elements], default=1)
+    interval = max([edges[element.output].busy for element in elements], default=1)
     path = _critical_path(edges, outputs[last])
     return Timeline(FORMAT, tuple(edges.values()), outputs, departures[last], interval, path)
 
@@ -113,7 +143,7 @@ def _critical_path(edges: dict[str, Edge], end: str) -> tuple[Hop, ...]:
         before = edges[edge.waited_for]
         cycles = edge.schedule.last - before.schedule.last
         beats = f", {len(edge.schedule.cycles)} beats" if len(edge.schedule.cycles) > 1 else ""
-        hops.append(Hop(edge.node, edge.engine, cycles, f"waits for {before.node}{beats}"))
+        hops.append(Hop(edge.node, edge.engine, cycles, f"waits for {before.name}{beats}"))
         edge = before
     if edge.schedule.last:
         hops.append(Hop(edge.node, edge.engine, edge.schedule.last, "arrival of the input"))

@@ -8,14 +8,14 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from flow.engines.dataflow import dataflow
 from flow.engines.engine import Choice, Resources
 from flow.graph.graph import Graph
 from flow.latency.budget import Clock, Verdict
-from flow.latency.schedule import Schedule
-from flow.latency.timeline import Element, Timeline, build_timeline
+from flow.latency.timeline import Timeline
 from flow.stored import check_format, load_stored
 
-FORMAT = 1
+FORMAT = 2
 CURE = "renew it: fpgaflow build"
 
 
@@ -69,12 +69,7 @@ class Plan:
 
 def timeline_of(graph: Graph, choices: tuple[Choice, ...]) -> Timeline:
     """Return all schedules of a plan: every input arrives as one beat at cycle 0."""
-    elements = []
-    for choice in choices:
-        inside = set(choice.nodes)
-        edges = dict.fromkeys(e for name in choice.nodes for e in graph.node(name).inputs if e not in inside)
-        elements.append(Element(choice.output, choice.engine, tuple(edges), choice.schedule, choice.interval))
-    return build_timeline({name: Schedule((0,)) for name in graph.inputs}, tuple(elements), graph.outputs)
+    return dataflow(graph, choices).timeline
 
 
 @cache

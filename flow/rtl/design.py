@@ -89,7 +89,7 @@ def _settle(network: Network, target: Target, plan: Plan) -> tuple[Solution, flo
     def balance(registers: int) -> Depths:
         return measured(depths_of_total(network, delays, registers)[0])
 
-    planned = measured(tuple(choice.depth for choice in plan.choices))
+    planned = measured(tuple(choice.depth for choice in plan.choices if isinstance(choice, Unrolled)))
     as_planned = _with_clock(goal, planned, plan, target)
     if as_planned.verdict is plan.verdict:
         return as_planned, plan.best_ns, ()
