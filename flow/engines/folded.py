@@ -27,9 +27,9 @@ class Folded:
     n_in, n_out: the matrix. p, q: input and output lanes of one step; the last group of either is padded with zero
     weights. store: where the weights lie. multiplier: DSP blocks, DSP blocks that make two products each, or LUTs.
     read: cycles from a weight's address to its word (1, or 2 with a register behind the memory; both hidden by
-    looking ahead). multiply, add, finish: registers behind the multipliers, in the adder tree, and in what follows the
-    sums (bias, casts, ReLU); each at least 1, except that `finish` is 0 where nothing is accumulated over steps: then
-    the adder tree goes on through bias, casts and ReLU to the output.
+    looking ahead). multiply: registers behind the DSP blocks; 0 for multipliers in LUTs, whose adders join the adder
+    tree. add: registers in the adder tree. finish: registers in what follows the accumulators (casts, ReLU); 0 where
+    nothing is accumulated from step to step: there the adder tree goes on through bias, casts and ReLU to the output.
     """
 
     nodes: tuple[str, ...]
@@ -40,10 +40,10 @@ class Folded:
     q: int
     store: Store
     multiplier: Multiplier
-    read: int = 1
-    multiply: int = 1
-    add: int = 1
-    finish: int = 1
+    read: int
+    multiply: int
+    add: int
+    finish: int
     engine: Literal["folded"] = "folded"
 
     def __post_init__(self) -> None:
@@ -51,8 +51,34 @@ class Folded:
             raise ValueError(f"{self.p} x {self.q} lanes for a {self.n_in} x {self.n_out} matrix")
         if self.order == "input_serial" and self.p == self.n_in:
             raise ValueError("input-serial needs more than one group of inputs")
-        if self.read not in {1, 2} or min(self.multiply, self.add) < 1 or self.finish < self.accumulates:
+        right = (self.multiply > 0) == (self.multiplier != "lut") and (self.finish > 0) == self.accumulates
+        if self.read not in {1, 2} or self.add < 1 or min(self.multiply, self.finish) < 0 or not right:
             raise ValueError(f"pipeline of {self.read}, {self.multiply}, {self.add}, {self.finish} registers")
+
+    @classmethod
+    def plain(
+        cls,
+        nodes: tuple[str, ...],
+        order: Order,
+        shape: tuple[int, int],
+        lanes: tuple[int, int],
+        *,
+        store: Store,
+        multiplier: Multiplier,
+    ) -> Folded:
+        """Return the choice with the fewest registers; shape: the matrix, lanes: p and q."""
+        return cls(
+            nodes,
+            order,
+            *shape,
+            *lanes,
+            store,
+            multiplier,
+            read=1,
+            multiply=int(multiplier != "lut"),
+            add=1,
+            finish=int(lanes[0] < shape[0]),
+        )
 
     @property
     def output(self) -> str:

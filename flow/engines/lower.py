@@ -78,7 +78,10 @@ def lower(
     }
     for node in nodes:
         (source,) = graph.feeding(node)
-        values[node.name] = _lower_node(builder, node, values[source.name], source.type, solve)
+        if isinstance(node, Dense):
+            values[node.name] = _lower_dense(builder, node, values[source.name], source.type, solve)
+        else:
+            values[node.name] = lower_elementwise(builder, node, values[source.name], source.type)
     return builder.finish(tuple(total(builder, element) for element in values[run[-1]]))
 
 
@@ -159,17 +162,22 @@ def assigned(builder: ConeBuilder, element: Sum, fraction: int, target: FixedTyp
     return limited(builder, rounded_off(builder, element, fraction - target.fraction, target.rounding), target)
 
 
-def _lower_node(
-    builder: ConeBuilder, node: Node, elements: tuple[Sum, ...], source: FixedType, solve: Solve
+def _lower_dense(
+    builder: ConeBuilder, node: Dense, elements: tuple[Sum, ...], source: FixedType, solve: Solve
 ) -> tuple[Sum, ...]:
+    inputs = tuple(total(builder, element) for element in elements)
+    if node.is_linear(source):
+        sums = _matrix_product(builder, node, inputs, source, solve)
+    else:
+        sums = _products_in_order(builder, node, inputs, source)
+    return tuple(assigned(builder, s, node.accumulator.fraction, node.type) for s in sums)
+
+
+def lower_elementwise(
+    builder: ConeBuilder, node: Node, elements: tuple[Sum, ...], source: FixedType
+) -> tuple[Sum, ...]:
+    """Return what a node makes of each of the elements, whose type is `source`."""
     match node:
-        case Dense():
-            inputs = tuple(total(builder, element) for element in elements)
-            if node.is_linear(source):
-                sums = _matrix_product(builder, node, inputs, source, solve)
-            else:
-                sums = _products_in_order(builder, node, inputs, source)
-            return tuple(assigned(builder, s, node.accumulator.fraction, node.type) for s in sums)
         case Quantize():
             return tuple(assigned(builder, element, source.fraction, node.type) for element in elements)
         case Relu():

@@ -208,6 +208,36 @@ class Registers:
 
 
 @dataclass(frozen=True, slots=True)
+class Memory:
+    """Hold the contents of a read-only memory: `words` of `width` bits each (bit patterns, not negative).
+
+    They are written to a file `<name>.mem` beside the RTL.
+    """
+
+    name: str
+    words: tuple[int, ...]
+    width: int
+
+    @property
+    def address_width(self) -> int:
+        """Return the bits of an address, at least 1."""
+        return max(1, (len(self.words) - 1).bit_length())
+
+
+@dataclass(frozen=True, slots=True)
+class Rom:
+    """Declare a memory as the array `words`, and a register that is loaded with the addressed word at every clk_i.
+
+    style: `block` for block RAM, `logic` for LUTs.
+    """
+
+    memory: Memory
+    style: OneOf["block", "logic"]
+    address: Expr
+    word: Signal
+
+
+@dataclass(frozen=True, slots=True)
 class Instance:
     """Place a module: parameters and connections by name."""
 
@@ -217,7 +247,7 @@ class Instance:
     connections: tuple[tuple[str, Expr], ...]
 
 
-Item = Comment | Wire | Assign | Registers | Instance
+Item = Comment | Wire | Assign | Registers | Rom | Instance
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from flow.engines.module import (
     Registers,
     Repeat,
     Resize,
+    Rom,
     Signal,
     Slice,
     Unary,
@@ -71,6 +72,15 @@ def _print_item(lines: list[str], item: Item) -> None:
             for signal, value in loads:
                 lines += _folded(f"    {signal.name} <= {_text(value)};")
             lines.append("  end")
+        case Rom(memory, style, address, word):
+            lines += [
+                f'  (* rom_style = "{style}" *) logic {_kind(word)}words[{len(memory.words)}];',
+                f'  initial $readmemh("{memory.name}.mem", words);',
+                f"  logic {_kind(word)}{word.name};",
+                "  always_ff @(posedge clk_i) begin",
+                *_folded(f"    {word.name} <= words[{_text(address)}];"),
+                "  end",
+            ]
         case Instance(module, name, parameters, connections):
             given = ", ".join(f".{key}({value})" for key, value in parameters)
             lines.append(f"  {module} {f'#({given}) ' if given else ''}{name} (")
