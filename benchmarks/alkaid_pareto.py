@@ -33,7 +33,8 @@ from yardstick.trace import BITWISE, OWN, VECTORS, differences, traced
 from flow.device.delays import Delays, delays_of
 from flow.device.parts import Part, find_part
 from flow.engines.area import area
-from flow.engines.engine import Resources
+from flow.engines.dataflow import dataflow
+from flow.engines.engine import Resources, Unrolled
 from flow.engines.lower import lower_graph, runs
 from flow.engines.network import Network as Cells
 from flow.engines.network import connect
@@ -115,7 +116,11 @@ def synthesized_alkaid(logic: Any, cutoff: float, folder: Path, part: Part) -> R
 
 def synthesized_ours(ours: Ours, placed: Placement, folder: Path, part: Part) -> Resources:
     """Write our RTL for a placement and map it."""
-    modules, signature = build_top(ours.graph, placed, runs=runs(ours.graph))
+    choices = tuple(
+        Unrolled(run, cone.departure - cone.arrival) for run, cone in zip(runs(ours.graph), placed.cones, strict=True)
+    )
+    engines = {cone.name: cone for cone in placed.cones}
+    modules, signature = build_top(ours.graph, dataflow(ours.graph, choices), engines)
     write_rtl(folder, modules, signature)
     return synthesize(folder, part).total
 

@@ -110,7 +110,7 @@ def _edge(edge: dict[str, Any], words: np.ndarray) -> Watch:
         tuple(((number >> (beat * beat_bits)) & mask) << tensor.offset for beat in range(len(cycles)))
         for number in _numbers(words)
     )
-    name = f"{tensor.label} ({edge['node']})" if tensor.label != edge["node"] else tensor.label
+    name = f"{tensor.label} ({edge['name']})" if tensor.label != edge["name"] else tensor.label
     return Watch(name, edge["valid"], edge["data"], cycles, (tensor,), expected, mask << tensor.offset)
 
 

@@ -9,12 +9,19 @@ from typing import Any
 
 import numpy as np
 
+from flow.engines.dataflow import dataflow
+from flow.engines.engine import Unrolled
+from flow.engines.lower import runs
+from flow.engines.module import Module
+from flow.engines.pipeline import Placement
 from flow.errors import UserError
 from flow.fixed import FixedType, IntArray, Overflow, Rounding, cast
 from flow.frontend.border import to_graph
 from flow.frontend.silence import silence
 from flow.graph.graph import Graph
 from flow.graph.nodes import Affine, AnyNode, Dense, Input, Quantize, Relu, Reshape
+from flow.rtl.signature import Signature
+from flow.rtl.top import build_top
 
 ROUNDINGS, OVERFLOWS = tuple(Rounding), tuple(Overflow)
 
@@ -333,6 +340,13 @@ def to_model(branches: Branches, folder: Path, *, project: str = "net") -> Any:
         model = ModelGraph.from_layer_list(config, layers, list(branches.inputs), list(branches.outputs))
         model.apply_flow("vitis:ip")
     return model
+
+
+def unrolled_top(graph: Graph, placement: Placement) -> tuple[tuple[Module, ...], Signature]:
+    """Return the hardware of a network whose cones are those that `runs` makes of it."""
+    groups = zip(runs(graph), placement.cones, strict=True)
+    choices = tuple(Unrolled(run, cone.departure - cone.arrival) for run, cone in groups)
+    return build_top(graph, dataflow(graph, choices), {cone.name: cone for cone in placement.cones})
 
 
 def quantized(values: np.ndarray[Any, Any], kind: FixedType) -> IntArray:

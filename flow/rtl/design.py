@@ -7,6 +7,7 @@ from functools import cache
 from math import floor
 
 from flow.engines.area import area
+from flow.engines.dataflow import dataflow
 from flow.engines.engine import Choice, Unrolled
 from flow.engines.lower import lower_graph
 from flow.engines.module import Module
@@ -53,7 +54,8 @@ def realize(graph: Graph, request: Request, plan: Plan) -> Design:
         for run, depth, cone, old in zip(runs, solution.depths.depths, placement.cones, plan.runs, strict=True)
     )
     final = assemble(graph, request, target, planned=planned, solution=solution, best_ns=best_ns, revisions=revisions)
-    modules, signature = build_top(graph, placement, runs=runs)
+    engines = {cone.name: cone for cone in placement.cones}
+    modules, signature = build_top(graph, dataflow(graph, final.choices), engines)
     return Design(final, _agreed(graph, final.choices, signature), placement, modules, signature)
 
 
@@ -68,8 +70,8 @@ def _economical(network: Network, target: Target, solution: Solution) -> tuple[P
 def _agreed(graph: Graph, choices: tuple[Choice, ...], signature: Signature) -> Timeline:
     """Return the timeline, computed by the engines' schedules, after checking it against what was generated."""
     timeline = timeline_of(graph, choices)
-    generated = {edge.node: edge.cycles for edge in signature.edges}
-    predicted = {edge.node: edge.schedule.cycles for edge in timeline.edges}
+    generated = {edge.name: edge.cycles for edge in signature.edges}
+    predicted = {edge.name: edge.schedule.cycles for edge in timeline.edges}
     if generated != predicted or (signature.latency_cycles, signature.interval_cycles) != (
         timeline.latency,
         timeline.interval,

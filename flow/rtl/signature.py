@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from flow.fixed import FixedType
 from flow.stored import check_format, load_stored
 
-FORMAT = 1
+FORMAT = 2
 CURE = "build the design again: fpgaflow build"
 
 
@@ -47,14 +47,18 @@ class TensorPort:
 class Edge:
     """Describe an edge between engines as it can be watched at the top level.
 
-    node: whose output it carries. data, valid: signals of the top module. cycles: when its beats are valid, counted
-    from the first input beat of an inference.
+    name: of the edge. node: whose output it carries. data, valid: signals of the top module. tensor: the whole of it;
+    lanes: its elements in one beat. Element k stands in beat k // lanes at lane k % lanes; what the last beat carries
+    beyond the tensor has no meaning. cycles: when the beats are valid, counted from the first input beat of an
+    inference.
     """
 
+    name: str
     node: str
     data: str
     valid: str
     tensor: TensorPort
+    lanes: int
     cycles: tuple[int, ...]
 
 
@@ -67,11 +71,27 @@ class HashedFile:
 
 
 @dataclass(frozen=True, slots=True)
+class StoredMemory:
+    """Name a memory whose contents lie in a file of their own: `words` lines of hexadecimal digits.
+
+    file: relative to the run's folder. width: bits of a word. module: holds the memory as the array `words`. path: to
+    that array from the top module, by the names of instances.
+    """
+
+    file: str
+    words: int
+    width: int
+    module: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
 class Signature:
     """Describe the top module.
 
-    Ports: clk_i; rst_i (synchronous, active high, resets valid bits only); valid_i, data_i: an inference's input;
-    valid_o, data_o: its result; overrun_o: rises when an inference starts before the interval has passed.
+    Ports: clk_i; rst_i (synchronous, active high, resets valid bits and what controls the engines); valid_i, data_i: an
+    inference's input; valid_o, data_o: its result; overrun_o: rises when an inference starts before the interval has
+    passed.
     latency_cycles: from the edge that captures the first input beat to the edge at which a register could capture
     the last output beat. interval_cycles: the II.
     """
@@ -85,6 +105,7 @@ class Signature:
     outputs: tuple[TensorPort, ...]
     edges: tuple[Edge, ...]
     files: tuple[HashedFile, ...]
+    memories: tuple[StoredMemory, ...] = ()
 
     @property
     def input_bits(self) -> int:

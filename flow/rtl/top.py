@@ -6,10 +6,14 @@ import hashlib
 import re
 import shutil
 import tempfile
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
+from typing import Protocol
 
+from flow.engines.converter import Converter
+from flow.engines.dataflow import Block, Dataflow
 from flow.engines.emit import cone_module
 from flow.engines.module import (
     Assign,
@@ -18,169 +22,280 @@ from flow.engines.module import (
     Instance,
     Item,
     Join,
+    Memory,
     Module,
     Port,
+    Rom,
     Signal,
     Slice,
     Unary,
     Wire,
     whole,
 )
-from flow.engines.pipeline import PlacedCone, Placement
+from flow.engines.pipeline import PlacedCone
 from flow.files import replace_folder, write_whole
 from flow.graph.graph import Graph
+from flow.latency.schedule import Schedule, latest
+from flow.latency.timeline import Edge as TimedEdge
 from flow.rtl.printer import print_module
-from flow.rtl.signature import FORMAT, Edge, HashedFile, Signature, TensorPort, signature_to_json
+from flow.rtl.signature import FORMAT, Edge, HashedFile, Signature, StoredMemory, TensorPort, signature_to_json
 
 CLOCK, RESET, VALID_IN = Signal("clk_i", 1), Signal("rst_i", 1), Signal("valid_i", 1)
 VALID_OUT, OVERRUN = Signal("valid_o", 1), Signal("overrun_o", 1)
+RESETS = "resets valid bits, overrun_o and what controls the engines"
+CLOCKED = (("clk_i", whole(CLOCK)), ("rst_i", whole(RESET)))
 
 
-def build_top(
-    graph: Graph, placement: Placement, *, runs: tuple[tuple[str, ...], ...], interval: int = 1
-) -> tuple[tuple[Module, ...], Signature]:
+class Generated(Protocol):
+    """Offer the modules of an engine that has valid_i, data_i, valid_o and data_o of its own; its top is the last."""
+
+    @property
+    def modules(self) -> tuple[Module, ...]:
+        """Return the modules, those that others place before them."""
+
+
+Engine = PlacedCone | Generated
+
+
+def build_top(graph: Graph, flow: Dataflow, engines: Mapping[str, Engine]) -> tuple[tuple[Module, ...], Signature]:
     """Return all generated modules, the top module `flow_<model>` last, and the signature (without files).
 
-    runs: the nodes of each cone in the order of `placement.cones`; a cone is named by the last of them, whose output
-    it drives. interval: the II in cycles. Tensors stand on data_i and data_o in the order that the graph declares,
-    the first at bit 0.
+    engines: for each block but the converters, by the edge that it drives. The stages of placed cones count from the
+    edge that feeds the first of the cones that follow each other. The signature tells the cycles of what was
+    generated: those of placed cones come from their stages. Tensors stand on data_i and data_o in the order that the
+    graph declares, the first at bit 0.
     """
-    return _Top(graph, placement, runs, interval).build()
+    return _Top(graph, flow, engines).build()
+
+
+@dataclass(frozen=True, slots=True)
+class _Segment:
+    """Hold the edges of cones that follow each other without other engines: one chain of valid bits serves them all.
+
+    start: says that the edge which feeds them is valid, in cycle `begins`. stages: cycles from there to each edge.
+    """
+
+    name: str
+    start: Signal
+    begins: int
+    stages: dict[str, int]
+
+    @property
+    def taps(self) -> Signal:
+        return Signal(f"valid_taps{self.name}", max(self.stages.values()) + 1)
 
 
 class _Top:
-    def __init__(self, graph: Graph, placement: Placement, runs: tuple[tuple[str, ...], ...], interval: int) -> None:
+    def __init__(self, graph: Graph, flow: Dataflow, engines: Mapping[str, Engine]) -> None:
         self.graph = graph
-        self.placement = placement
-        self.runs = runs
-        self.interval = interval
+        self.flow = flow
+        self.engines = engines
         self.inputs = tensor_ports(graph, graph.inputs)
         self.outputs = tensor_ports(graph, graph.outputs)
-        self.latency = max(placement.stage(name) for name in graph.outputs)
+        self.edges = {edge.name: edge for edge in flow.timeline.edges}
+        self.data = {name: Signal(f"edge_{name}", self._beat_bits(edge)) for name, edge in self.edges.items()}
+        self.valid = {name: Signal(f"valid_at_{name}", 1) for name in self.edges}
+        self.schedules = {name: self.edges[name].schedule for name in graph.inputs}
+        self.segments: dict[str, _Segment] = {}
+        self._schedule()
+        self.latest = flow.timeline.outputs[latest(tuple(self.schedules[name] for name in flow.timeline.outputs))]
+        self.latency = self.schedules[self.latest].last
         self.items: list[Item] = []
-        self.data = {name: Signal(f"edge_{name}", _bits(graph, name)) for name in self._edges()}
-        self.valid = {name: Signal(f"valid_at_{name}", 1) for name in self._edges()}
+        self.read: set[str] = set(flow.timeline.outputs)
+        self.taken = {f"u_{block.output}" for block in flow.blocks}
 
-    def _edges(self) -> tuple[str, ...]:
-        return (*self.graph.inputs, *(cone.name for cone in self.placement.cones))
+    def _beat_bits(self, edge: TimedEdge) -> int:
+        return edge.lanes * self.graph.node(edge.node).type.width
+
+    def _schedule(self) -> None:
+        """Find the segments, and the cycles of every edge as they are generated."""
+        first = _Segment("", VALID_IN, 0, dict.fromkeys(self.graph.inputs, 0))
+        self.segments.update(dict.fromkeys(self.graph.inputs, first))
+        for block in self.flow.blocks:
+            arrivals = tuple(self.schedules[name] for name in block.inputs)
+            engine = self.engines.get(block.output)
+            if isinstance(engine, PlacedCone):
+                (source,) = block.inputs
+                begin = _Segment(f"_{source}", self.valid[source], arrivals[0].last, {source: 0})
+                segment = self.segments[block.output] = self.segments.setdefault(source, begin)
+                segment.stages[block.output] = engine.departure
+                self.schedules[block.output] = Schedule((segment.begins + engine.departure,))
+            else:
+                self.schedules[block.output] = block.what.schedule(arrivals)
 
     def build(self) -> tuple[tuple[Module, ...], Signature]:
-        cones = tuple(self._cone(cone, run) for cone, run in zip(self.placement.cones, self.runs, strict=True))
-        name = self._name({module.name for module in cones})
         bits_in, bits_out = (sum(port.bits for port in ports) for ports in (self.inputs, self.outputs))
         data_i, data_o = Signal("data_i", bits_in), Signal("data_o", bits_out)
-        self._add_valid()
+        self._add_valid(self.segments[self.graph.inputs[0]])
+        guard = (*CLOCKED, ("start_i", whole(VALID_IN)), ("overrun_o", whole(OVERRUN)))
+        interval = self.flow.timeline.interval
+        self._place("flow_interval_guard", self._service("interval"), {"Interval": interval}, guard)
         self._add_inputs(data_i)
-        for cone, module in zip(self.placement.cones, cones, strict=True):
-            self._add_cone(cone, module)
+        modules = tuple(module for block in self.flow.blocks for module in self._add_block(block))
         self._add_outputs(data_o)
         self._add_sink()
         ports = [Port("input", s) for s in (CLOCK, RESET, VALID_IN, data_i)]
         ports += [Port("output", s) for s in (VALID_OUT, data_o, OVERRUN)]
+        name = self._name({module.name for module in modules})
+        unrolled = all(isinstance(engine, PlacedCone) for engine in self.engines.values())
+        reset = "clears valid bits and overrun_o, nothing else"
         header = (
             f"{name}: the network {self.graph.name}.",
-            f"Latency {self.latency} cycles from data_i to data_o, interval {self.interval}.",
-            "rst_i clears valid bits and overrun_o, nothing else. signature.json describes the ports.",
+            f"Latency {self.latency} cycles from data_i to data_o, interval {interval}.",
+            f"rst_i {reset if unrolled else RESETS}. signature.json describes the ports.",
         )
-        top = Module(name, header, tuple(ports), tuple(self.items))
+        modules = (*modules, Module(name, header, tuple(ports), tuple(self.items)))
         signature = Signature(
             FORMAT,
             self.graph.name,
             name,
             self.latency,
-            self.interval,
+            interval,
             self.inputs,
             self.outputs,
-            self._watched_edges(),
+            tuple(self._watched(edge) for edge in self.edges.values()),
             (),
+            tuple(_stored(modules)),
         )
-        return (*cones, top), signature
+        return modules, signature
 
     def _name(self, taken: set[str]) -> str:
         name = "flow_" + (re.sub(r"[^A-Za-z0-9_]+", "_", self.graph.name).strip("_") or "network")
         return f"{name}_top" if name in taken or name in hand_written() else name
 
-    def _cone(self, cone: PlacedCone, run: tuple[str, ...]) -> Module:
-        kinds = tuple(self.graph.node(port.edge).type for port in cone.wiring.cone.inputs)
-        layers = tuple(dict.fromkeys(self.graph.node(name).label for name in run))
-        return cone_module(cone, kinds, self.graph.node(cone.name).type, layers)
+    def _service(self, purpose: str) -> str:
+        """Return a name for an instance that is no engine."""
+        name = f"u_{purpose}"
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name
 
-    def _add_valid(self) -> None:
-        taps = Signal("valid_taps", self.latency + 1)
-        self.items += [Comment("valid bits"), Wire(taps, None)]
-        self.items.append(
-            Instance(
-                "flow_valid",
-                "u_valid",
-                (("Depth", self.latency),),
-                (
-                    ("clk_i", whole(CLOCK)),
-                    ("rst_i", whole(RESET)),
-                    ("valid_i", whole(VALID_IN)),
-                    ("taps_o", whole(taps)),
-                ),
-            )
-        )
-        self.items += [Wire(self.valid[name], Slice(taps, self.placement.stage(name), 1)) for name in self._edges()]
-        self.items.append(Assign(VALID_OUT, Slice(taps, self.latency, 1)))
-        starts = (("clk_i", whole(CLOCK)), ("rst_i", whole(RESET)), ("start_i", whole(VALID_IN)))
-        guard = (*starts, ("overrun_o", whole(OVERRUN)))
-        self.items.append(Instance("flow_interval_guard", "u_interval", (("Interval", self.interval),), guard))
+    def _place(
+        self, module: str, name: str, parameters: Mapping[str, int], connections: tuple[tuple[str, Expr], ...]
+    ) -> None:
+        self.items.append(Instance(module, name, tuple(parameters.items()), connections))
+
+    def _add_valid(self, segment: _Segment) -> None:
+        taps = segment.taps
+        self.items += [Comment(f"valid bits{' behind ' * bool(segment.name)}{segment.name[1:]}"), Wire(taps, None)]
+        connections = (*CLOCKED, ("valid_i", whole(segment.start)), ("taps_o", whole(taps)))
+        self._place("flow_valid", self._service(f"valid{segment.name}"), {"Depth": taps.width - 1}, connections)
+        self.items += [
+            Wire(self.valid[name], Slice(taps, stage, 1))
+            for name, stage in segment.stages.items()
+            if self.valid[name] != segment.start
+        ]
 
     def _add_inputs(self, data_i: Signal) -> None:
         self.items.append(Comment("inputs"))
         self.items += [Wire(self.data[p.name], Slice(data_i, p.offset, p.bits)) for p in self.inputs]
 
-    def _add_cone(self, cone: PlacedCone, module: Module) -> None:
-        edges = iter(cone.wiring.cone.inputs)
+    def _add_block(self, block: Block) -> tuple[Module, ...]:
+        """Place an engine, and the valid bits of the cones that it feeds; return its modules."""
+        cycles = self.schedules[block.output].cycles
+        when = f"cycle {cycles[0]}" if len(cycles) == 1 else f"cycles {cycles[0]} to {cycles[-1]}"
+        self.items += [Comment(f"{when}: {block.output}"), Wire(self.data[block.output], None)]
+        if isinstance(block.what, Converter):
+            self._add_serial(block, f"flow_{block.what.engine}", self._parameters(block.what))
+            return ()
+        engine = self.engines[block.output]
+        if isinstance(engine, PlacedCone):
+            return (self._add_cone(block, block.what.nodes, engine),)
+        self._add_serial(block, engine.modules[-1].name, {})
+        return engine.modules
+
+    def _parameters(self, converter: Converter) -> dict[str, int]:
+        parameters = {"Width": self.graph.node(converter.node).type.width, "Size": converter.size}
+        if converter.engine != "split":
+            parameters["LanesIn"] = converter.lanes_in
+        if converter.engine != "gather":
+            parameters |= {"LanesOut": converter.lanes_out, "Spacing": converter.spacing}
+        return parameters
+
+    def _add_serial(self, block: Block, module: str, parameters: Mapping[str, int]) -> None:
+        """Place an engine that takes beats with their valid bit and gives such."""
+        (source,) = block.inputs
+        self.read.add(source)
+        self.items.append(Wire(self.valid[block.output], None))
+        connections = (
+            *CLOCKED,
+            ("valid_i", whole(self.valid[source])),
+            ("data_i", whole(self.data[source])),
+            ("valid_o", whole(self.valid[block.output])),
+            ("data_o", whole(self.data[block.output])),
+        )
+        self._place(module, f"u_{block.output}", parameters, connections)
+        if block.output in self.segments:
+            self._add_valid(self.segments[block.output])
+
+    def _add_cone(self, block: Block, nodes: tuple[str, ...], cone: PlacedCone) -> Module:
+        edge_of = {self.edges[name].node: name for name in block.inputs}
+        sources = [edge_of[port.edge] for port in cone.wiring.cone.inputs]
+        self.read.update(sources)
+        kinds = tuple(self.graph.node(port.edge).type for port in cone.wiring.cone.inputs)
+        layers = tuple(dict.fromkeys(self.graph.node(name).label for name in nodes))
+        module = cone_module(cone, kinds, self.graph.node(cone.name).type, layers)
+        edges = iter(sources)
         wires: list[tuple[str, Expr]] = []
         for port in module.ports:
             if port.signal == CLOCK:
                 wires.append(("clk_i", whole(CLOCK)))
             elif port.direction == "input":
-                wires.append((port.signal.name, whole(self.data[next(edges).edge])))
+                wires.append((port.signal.name, whole(self.data[next(edges)])))
             else:
-                wires.append((port.signal.name, whole(self.data[cone.name])))
-        self.items += [Comment(f"cycle {cone.departure}: {cone.name}"), Wire(self.data[cone.name], None)]
-        self.items.append(Instance(module.name, f"u_{cone.name}", (), tuple(wires)))
+                wires.append((port.signal.name, whole(self.data[block.output])))
+        self._place(module.name, f"u_{block.output}", {}, tuple(wires))
+        return module
 
     def _add_outputs(self, data_o: Signal) -> None:
         self.items.append(Comment("outputs"))
+        segment = self.segments.get(self.latest)
+        valid = whole(self.valid[self.latest])
+        self.items.append(Assign(VALID_OUT, Slice(segment.taps, segment.stages[self.latest], 1) if segment else valid))
         aligned: dict[str, Signal] = {}
-        for port in self.outputs:
-            wait = self.latency - self.placement.stage(port.name)
-            if not wait or port.name in aligned:
-                aligned.setdefault(port.name, self.data[port.name])
+        for port, edge in zip(self.outputs, self.flow.timeline.outputs, strict=True):
+            wait = self.latency - self.schedules[edge].last
+            if not wait or edge in aligned:
+                aligned.setdefault(edge, self.data[edge])
                 continue
-            signal = aligned[port.name] = Signal(f"late_{port.name}", port.bits)
+            signal = aligned[edge] = Signal(f"late_{edge}", port.bits)
             self.items.append(Wire(signal, None))
-            connections = (("clk_i", whole(CLOCK)), ("data_i", whole(self.data[port.name])), ("data_o", whole(signal)))
-            parameters = (("Width", port.bits), ("Depth", wait))
-            self.items.append(Instance("flow_delay", f"u_late_{port.name}", parameters, connections))
-        parts = tuple(whole(aligned[port.name]) for port in reversed(self.outputs))
+            connections = (("clk_i", whole(CLOCK)), ("data_i", whole(self.data[edge])), ("data_o", whole(signal)))
+            self._place("flow_delay", self._service(f"late_{edge}"), {"Width": port.bits, "Depth": wait}, connections)
+        parts = tuple(whole(aligned[edge]) for edge in reversed(self.flow.timeline.outputs))
         self.items.append(Assign(data_o, parts[0] if len(parts) == 1 else Join(parts)))
 
     def _add_sink(self) -> None:
-        read = {port.edge for cone in self.placement.cones for port in cone.wiring.cone.inputs} | set(
-            self.graph.outputs
-        )
-        unread = [self.data[name] for name in self._edges() if name not in read]
-        watched = (Signal("valid_taps", self.latency + 1), *self.valid.values(), *unread)
+        taps = {segment.name: segment.taps for segment in self.segments.values()}
+        unread = [self.data[name] for name in self.edges if name not in self.read]
+        watched = (*taps.values(), *self.valid.values(), *unread)
         sink = Unary("^", Join(tuple(whole(signal) for signal in watched)))
         self.items += [Comment("what only benches read"), Wire(Signal("unused_taps", 1), sink)]
 
-    def _watched_edges(self) -> tuple[Edge, ...]:
-        edges = []
-        for name in self._edges():
-            (tensor,) = tensor_ports(self.graph, (name,))
-            cycles = (self.placement.stage(name),)
-            edges.append(Edge(name, self.data[name].name, self.valid[name].name, tensor, cycles))
-        return tuple(edges)
+    def _watched(self, edge: TimedEdge) -> Edge:
+        (tensor,) = tensor_ports(self.graph, (edge.node,))
+        data, valid = self.data[edge.name].name, self.valid[edge.name].name
+        return Edge(edge.name, edge.node, data, valid, tensor, edge.lanes, self.schedules[edge.name].cycles)
 
 
-def _bits(graph: Graph, name: str) -> int:
-    node = graph.node(name)
-    return node.size * node.type.width
+def _stored(modules: tuple[Module, ...]) -> Iterator[StoredMemory]:
+    """Find the memories below the top module, the last one, in the order of its instances."""
+    known = {module.name: module for module in modules}
+    waiting: list[tuple[tuple[str, ...], Module]] = [((), modules[-1])]
+    while waiting:
+        path, module = waiting.pop()
+        for item in module.items:
+            if isinstance(item, Rom):
+                memory = item.memory
+                where = ".".join((*path, "words"))
+                yield StoredMemory(_file(memory), len(memory.words), memory.width, module.name, where)
+        inside = [item for item in module.items if isinstance(item, Instance) and item.module in known]
+        waiting += [((*path, item.name), known[item.module]) for item in reversed(inside)]
+
+
+def _file(memory: Memory) -> str:
+    return f"rtl/{memory.name}.mem"
 
 
 def tensor_ports(graph: Graph, names: tuple[str, ...]) -> tuple[TensorPort, ...]:
@@ -201,26 +316,30 @@ def hand_written() -> tuple[str, ...]:
 
 
 def write_rtl(folder: Path, modules: tuple[Module, ...], signature: Signature) -> Signature:
-    """Write `rtl/*.sv` and `signature.json` into a run's folder and return the signature with the files' hashes.
+    """Write `rtl/*.sv`, `rtl/*.mem` and `signature.json` into a run's folder; return the signature with all hashes.
 
-    Replaces what lies there; the hand-written modules that are instantiated are copied beside the generated ones.
+    Replaces what lies there; the hand-written modules that are instantiated are copied beside the generated ones. A
+    memory's file has one word a line, in as many hexadecimal digits as its width takes.
     """
-    texts = {module.name: print_module(module).encode() for module in modules}
+    texts = {f"rtl/{module.name}.sv": print_module(module).encode() for module in modules}
     used = {item.module for module in modules for item in module.items if isinstance(item, Instance)}
     library = resources.files("flow.engines") / "sv"
-    for name in sorted(used - set(texts)):
-        texts[name] = (library / f"{name}.sv").read_bytes()
+    for name in used - {module.name for module in modules}:
+        texts[f"rtl/{name}.sv"] = (library / f"{name}.sv").read_bytes()
+    for memory in (item.memory for module in modules for item in module.items if isinstance(item, Rom)):
+        digits = -(-memory.width // 4)
+        texts[_file(memory)] = "".join(f"{word:0{digits}x}\n" for word in memory.words).encode()
     folder.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(dir=folder, prefix=".rtl."))
     try:
-        for name, text in texts.items():
-            (new / f"{name}.sv").write_bytes(text)
+        for path, text in texts.items():
+            (new / Path(path).name).write_bytes(text)
         new.chmod(0o755)
         replace_folder(new, folder / "rtl")
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise
-    files = tuple(HashedFile(f"rtl/{name}.sv", hashlib.sha256(texts[name]).hexdigest()) for name in sorted(texts))
+    files = tuple(HashedFile(path, hashlib.sha256(texts[path]).hexdigest()) for path in sorted(texts))
     complete = replace(signature, files=files)
     write_whole(folder / "signature.json", signature_to_json(complete))
     return complete

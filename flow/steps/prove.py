@@ -51,12 +51,12 @@ def simulate(run: Context) -> None:
 def _check_timeline(project: Project) -> None:
     """Raise VerificationError when `timeline.json` is not what the bench will check: the signature's cycles."""
     timeline, signature = load_timeline(project.timeline), load_signature(project.signature)
-    checked = {edge.node: edge.cycles for edge in signature.edges}
+    checked = {edge.name: edge.cycles for edge in signature.edges}
     for edge in timeline.edges:
-        if checked.get(edge.node) != edge.schedule.cycles:
+        if checked.get(edge.name) != edge.schedule.cycles:
             raise VerificationError(
-                f"{project.timeline} has '{edge.node}' at cycles {edge.schedule.cycles}, {project.signature} at "
-                f"{checked.get(edge.node)}; one of them was changed since the build (fpgaflow build renews both)"
+                f"{project.timeline} has '{edge.name}' at cycles {edge.schedule.cycles}, {project.signature} at "
+                f"{checked.get(edge.name)}; one of them was changed since the build (fpgaflow build renews both)"
             )
     told = (timeline.latency, timeline.interval)
     if told != (signature.latency_cycles, signature.interval_cycles):

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from flow.cli import FAILED, cli
 from flow.device.parts import find_part
 from flow.engines.engine import Unrolled
-from flow.engines.lower import lower_graph, runs
+from flow.engines.lower import lower_graph
 from flow.engines.network import connect
 from flow.engines.pipeline import place
 from flow.errors import VerificationError
@@ -27,7 +27,7 @@ from flow.latency.schedule import Schedule
 from flow.plan.planner import make_plan, target_of
 from flow.rtl.design import realize
 from flow.rtl.signature import Edge, Signature, signature_to_json
-from flow.rtl.top import build_top, write_rtl
+from flow.rtl.top import write_rtl
 from flow.simulate.result import SimulationResult
 from flow.simulate.runner import simulate
 from flow.steps.context import Options
@@ -48,6 +48,7 @@ from tests.conformance.small_design import (
     with_flipped_weight,
     write_small,
 )
+from tests.networks import unrolled_top
 
 pytestmark = pytest.mark.eda
 
@@ -142,7 +143,7 @@ def test_hardware_of_another_network_fails(fault: str, tmp_path: Path) -> None:
     depths = tuple(choice.depth for choice in design.plan.choices)
     delays = target_of(graph, REQUEST).delays
     placement = place(connect(lower_graph(graph), graph.outputs), depths, delays)
-    modules, _ = build_top(graph, placement, runs=runs(graph))
+    modules, _ = unrolled_top(graph, placement)
     write_rtl(tmp_path, modules, design.signature)
     result = simulated(tmp_path)
     assert failed(result) == checks, result.failures

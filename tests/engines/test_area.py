@@ -7,15 +7,16 @@ import pytest
 
 from flow.device.parts import find_part
 from flow.engines.area import area
-from flow.engines.lower import lower_graph, runs
+from flow.engines.lower import lower_graph
 from flow.engines.network import connect
 from flow.engines.pipeline import Placement, depths_of_total, place
 from flow.fixed import FixedType, Overflow, Rounding
 from flow.graph.graph import Graph
 from flow.graph.nodes import Dense, Input, Relu
-from flow.rtl.top import build_top, write_rtl
+from flow.rtl.top import write_rtl
 from flow.synth.yosys import synthesize
 from tests.cones import DELAYS
+from tests.networks import unrolled_top
 
 PARTS = (
     "xcvu13p",
@@ -70,7 +71,7 @@ def placed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Placement]:
     network = connect(lower_graph(graph), graph.outputs)
     placement = place(network, depths_of_total(network, DELAYS, 4)[0], DELAYS)
     folder = tmp_path_factory.mktemp("area")
-    write_rtl(folder, *build_top(graph, placement, runs=runs(graph)))
+    write_rtl(folder, *unrolled_top(graph, placement))
     return folder, placement
 
 

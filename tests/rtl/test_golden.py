@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from flow.engines.cone import Add, Cone, Constant, Limit, Port, Read, Round, Select, Shift
+from flow.engines.dataflow import dataflow
+from flow.engines.engine import Unrolled
 from flow.engines.network import connect
 from flow.engines.pipeline import place
 from flow.fixed import FixedType, Overflow, Rounding
@@ -63,7 +65,8 @@ def small_net(folder: Path) -> list[Path]:
         ("out", "hidden"),
     )
     placement = place(connect((first, second), graph.outputs), (1, 2), DELAYS)
-    signature = write_rtl(folder, *build_top(graph, placement, runs=(("sums", "hidden"), ("out",))))
+    flow = dataflow(graph, (Unrolled(("sums", "hidden"), 1), Unrolled(("out",), 2)))
+    signature = write_rtl(folder, *build_top(graph, flow, {cone.name: cone for cone in placement.cones}))
     return [folder / file.path for file in signature.files] + [folder / "signature.json"]
 
 

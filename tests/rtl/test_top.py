@@ -15,12 +15,12 @@ from flow.fixed import FixedType, Overflow, Rounding
 from flow.graph.graph import Graph, evaluate
 from flow.graph.nodes import Dense, Input, Quantize, Relu
 from flow.rtl.signature import Signature, load_signature
-from flow.rtl.top import build_top, write_rtl
+from flow.rtl.top import write_rtl
 from flow.simulate.runner import simulate
 from flow.simulate.vectors import expected
 from tests.benches import lint
 from tests.cones import DELAYS
-from tests.networks import vectors
+from tests.networks import unrolled_top, vectors
 
 HIDDEN = FixedType(4, 2, False, Rounding.RND, Overflow.SAT)
 
@@ -58,7 +58,7 @@ def branches() -> Graph:
 
 def built(graph: Graph, depths: tuple[int, ...]) -> tuple[tuple[Module, ...], Signature]:
     placement = place(connect(lower_graph(graph), graph.outputs), depths, DELAYS)
-    return build_top(graph, placement, runs=runs(graph))
+    return unrolled_top(graph, placement)
 
 
 @pytest.mark.eda

@@ -140,8 +140,8 @@ def pipeline(count: int = 50) -> HandDesign:
         inputs=(X,),
         outputs=(Y,),
         edges=(
-            Edge("sums", "a_data_q", "a_valid_q", SUMS, (1,)),
-            Edge("relu", "b_data_q", "b_valid_q", RELU, (2,)),
+            Edge("sums", "sums", "a_data_q", "a_valid_q", SUMS, 2, (1,)),
+            Edge("relu", "relu", "b_data_q", "b_valid_q", RELU, 2, (2,)),
         ),
         files=(),
     )
@@ -161,7 +161,7 @@ def serial(count: int = 50) -> HandDesign:
         interval_cycles=3,
         inputs=(X,),
         outputs=(TOTAL,),
-        edges=(Edge("x", "x_data_q", "x_valid_q", X, (1,)),),
+        edges=(Edge("x", "x", "x_data_q", "x_valid_q", X, 3, (1,)),),
         files=(),
     )
     values = {"x": FixedArray(x, X.type), "total": FixedArray(total, TOTAL.type)}

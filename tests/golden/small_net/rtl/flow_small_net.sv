@@ -25,7 +25,6 @@ module flow_small_net (
   assign valid_at_hidden = valid_taps[1];
   logic valid_at_out;
   assign valid_at_out = valid_taps[3];
-  assign valid_o = valid_taps[3];
   flow_interval_guard #(.Interval(1)) u_interval (
     .clk_i(clk_i),
     .rst_i(rst_i),
@@ -54,6 +53,7 @@ module flow_small_net (
   );
 
   // outputs
+  assign valid_o = valid_taps[3];
   logic [7:0] late_hidden;
   flow_delay #(.Width(8), .Depth(2)) u_late_hidden (
     .clk_i(clk_i),
