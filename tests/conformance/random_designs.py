@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -34,11 +35,19 @@ from flow.plan.planner import make_plan
 from flow.plan.request import Request
 from flow.rtl.design import realize
 from flow.rtl.signature import Signature
-from flow.rtl.top import build_top, write_rtl
+from flow.rtl.top import write_rtl
 from flow.simulate.result import SimulationResult
 from flow.simulate.runner import GAPS, STREAM, simulate
 from flow.simulate.vectors import expected
-from tests.networks import branching_graph, random_branches, random_graph, saturating_graph, to_model, vectors
+from tests.networks import (
+    branching_graph,
+    random_branches,
+    random_graph,
+    saturating_graph,
+    to_model,
+    unrolled_top,
+    vectors,
+)
 
 VECTORS = 256
 MOST_REGISTERS = 8
@@ -138,7 +147,7 @@ def _scattered(graph: Graph, rng: np.random.Generator, part: Part) -> RandomDesi
     within_ns = 0.0 if rng.random() < 0.5 else rng.uniform(1, 20)
     placement = place(network, depths, delays, within_ns=within_ns)
     timeline = timeline_of(graph, tuple(Unrolled(run, n) for run, n in zip(groups, depths, strict=True)))
-    modules, signature = build_top(graph, placement, runs=groups)
+    modules, signature = unrolled_top(graph, placement)
     drawn = f"scattered for {part.name}, within {within_ns:.3g} ns: depths {depths}"
     return RandomDesign(graph, timeline, modules, signature, drawn)
 
@@ -187,7 +196,7 @@ def prove(
 def _faults(design: RandomDesign, signature: Signature, result: SimulationResult) -> tuple[str, ...]:
     faults = [f"{check.name}: {check.detail}" for check in result.failures]
     timeline = design.timeline
-    if {edge.node: edge.cycles for edge in signature.edges} != {e.node: e.schedule.cycles for e in timeline.edges}:
+    if {edge.name: edge.cycles for edge in signature.edges} != {e.name: e.schedule.cycles for e in timeline.edges}:
         faults.append("the signature's edges are not those of the timeline")
     if (result.latency_simulated, result.interval_simulated) != (timeline.latency, timeline.interval):
         faults.append(
@@ -249,9 +258,9 @@ def _alone(graph: Graph, output: str) -> Graph:
     return run_passes(replace(graph, nodes=nodes, inputs=inputs, outputs=(output,)))
 
 
-def main(arguments: list[str]) -> int:
+def campaign(arguments: list[str], prove_one: Callable[[int, Path], Proof], *, prog: str) -> int:
     """Prove the asked seeds, print the sum, and return 1 when anything was wrong."""
-    parser = argparse.ArgumentParser(prog="python -m tests.conformance.random_designs")
+    parser = argparse.ArgumentParser(prog=prog)
     parser.add_argument("--first", type=int, required=True)
     parser.add_argument("--count", type=int, required=True)
     parser.add_argument("--keep", type=Path, help="folder for the files of each design, by seed")
@@ -260,7 +269,7 @@ def main(arguments: list[str]) -> int:
     telling = 0
     for seed in range(asked.first, asked.first + asked.count):
         with tempfile.TemporaryDirectory() as scratch:
-            found = prove_seed(seed, asked.keep / str(seed) if asked.keep else Path(scratch))
+            found = prove_one(seed, asked.keep / str(seed) if asked.keep else Path(scratch))
         bad += bool(found.faults)
         telling += found.telling
         for fault in found.faults:
@@ -281,4 +290,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(campaign(sys.argv[1:], prove_seed, prog="python -m tests.conformance.random_designs"))
