@@ -23,7 +23,7 @@ def _folder(_context: click.Context, _option: click.Parameter, value: str | None
 _OPTIONS = (
     click.option("--budget", help="Largest total latency, with a unit: 5us, 50ns."),
     click.option("--rate", help="Arrival rate that must be sustained: 40MHz."),
-    click.option("--part", help="FPGA part (see: fpgaflow parts)."),
+    click.option("--part", help="FPGA part or board (see: fpgaflow parts, fpgaflow boards)."),
     click.option("--clock", help="Clock: 200MHz, 5ns, or auto for the lowest latency."),
     click.option("--link", help="How data reach the chip (see: fpgaflow links)."),
     click.option("--boundary", type=click.Choice(["core", "pins", "wire_to_wire", "host_to_host"])),
@@ -129,6 +129,15 @@ def parts() -> None:
     from flow.report.terminal import new_console
 
     print_parts(new_console())
+
+
+@cli.command()
+def boards() -> None:
+    """List the boards; a board's name stands wherever a part's may."""
+    from flow.report.catalogue import print_boards
+    from flow.report.terminal import new_console
+
+    print_boards(new_console())
 
 
 @cli.command()

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
+from flow.device.parts import LISTED_ONLY, Part
 from flow.errors import UserError
-
-if TYPE_CHECKING:
-    from flow.device.parts import Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +49,30 @@ class Delays:
 
 @dataclass(frozen=True, slots=True)
 class DelayTable:
-    """Hold the delays of the parts that share a fabric and a speed grade."""
+    """Hold the delays of the parts that share a fabric, at the speed grades that are timed alike.
+
+    measured: those of the parts on which the figures were found; for the others they are assumed to hold.
+    """
 
     name: str
     parts: tuple[str, ...]
+    speeds: tuple[str, ...]
+    measured: tuple[str, ...]
     delays: Delays
+
+    def of(self, part: Part) -> Delays:
+        """Return the delays as they hold for a part of this table."""
+        if part.name in self.measured or not self.measured:
+            return self.delays
+        origin = (
+            f"Taken over from {', '.join(self.measured)}: same fabric and speed grade, not measured on {part.name}."
+        )
+        return replace(
+            self.delays,
+            source=f"{origin} {self.delays.source}",
+            grade="assumed",
+            block_grade=self.delays.block_grade and "assumed",
+        )
 
 
 _ADAPTER = TypeAdapter(tuple[DelayTable, ...])
@@ -70,9 +86,34 @@ def delay_tables() -> tuple[DelayTable, ...]:
 
 
 def delays_of(part: Part) -> Delays:
-    """Return the delay model of a part; raise UserError when its speed was never measured."""
-    for table in delay_tables():
-        if part.name.lower() in map(str.lower, table.parts):
-            return table.delays
-    known = ", ".join(sorted(name for table in delay_tables() for name in table.parts))
-    raise UserError(f"part {part.name} has no delay table; parts that have one: {known}")
+    """Return the delay model of a part at its speed grade; raise UserError when there is none."""
+    if part.family in LISTED_ONLY:
+        raise UserError(
+            f"part {part.name} can be listed, but nothing can be planned or built for it: {LISTED_ONLY[part.family]}; "
+            f"parts that can be planned for: {_examples()}"
+        )
+    tables = [table for table in delay_tables() if part.name.lower() in map(str.lower, table.parts)]
+    for table in tables:
+        if part.speed.lower() in map(str.lower, table.speeds):
+            return table.of(part)
+    if tables:
+        speeds = ", ".join(speed for table in tables for speed in table.speeds)
+        mounted = "" if part.board is None else f"board {part.board} carries it: "
+        raise UserError(
+            f"{mounted}part {part.name} at speed grade {part.speed} ({part.device}) has no delay table; for this part "
+            f"delays are known for speed grade {speeds}"
+        )
+    raise UserError(f"part {part.name} has no delay table; parts that have one: {_examples()}")
+
+
+def has_delays(part: Part) -> bool:
+    """Tell whether a part can be planned for at its speed grade."""
+    return any(
+        part.name.lower() in map(str.lower, table.parts) and part.speed.lower() in map(str.lower, table.speeds)
+        for table in delay_tables()
+    )
+
+
+def _examples() -> str:
+    first = dict.fromkeys(table.parts[0] for table in delay_tables())
+    return f"{', '.join(first)} and others (fpgaflow parts)"

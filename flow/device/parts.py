@@ -11,33 +11,33 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
+from flow.device.boards import Board, Shell, board_named, boards
+from flow.device.source import Grade, Source
 from flow.errors import UserError, nearest
 
-Family = Literal["xcup", "xcu", "xc7", "ecp5", "ice40", "gowin"]
-Grade = Literal["V", "A", "R", "M", "S", "D"]
+Family = Literal["xcup", "xcu", "xc7", "ecp5", "ice40", "gowin", "versal", "agilex", "stratix10", "arria10", "cyclonev"]
+LISTED_ONLY: dict[Family, str] = {
+    "versal": "Yosys has no synthesis for Versal, and its delays were not characterised",
+    "agilex": "Yosys has no synthesis for Agilex, and its delays were not characterised",
+    "stratix10": "Yosys has no synthesis for Stratix 10, and its delays were not characterised",
+    "arria10": "Yosys has no synthesis for Arria 10, and its delays were not characterised",
+    "cyclonev": "fpgaflow has no synthesis flow for Cyclone V, and its delays were not characterised",
+}
+"""The families that the catalogue lists and nothing can be planned or built for, with the reason."""
 
 _ORDER_SUFFIX: dict[Family, str] = {
     "xcup": r"-(?P<package>[a-z]{4}\d{3,4})(?:-(?P<speed>\d[a-z]*)(?:-[a-z])?)?",
     "xcu": r"-(?P<package>[a-z]{4}\d{3,4})(?:-(?P<speed>\d[a-z]*)(?:-[a-z])?)?",
-    "xc7": r"-?(?P<package>[a-z]{3}\d{3,4})(?:-(?P<speed>\d[a-z]*?)[ceiq]?)?",
+    "xc7": r"-?(?P<package>[a-z]{3,4}\d{3,4})(?:-(?P<speed>\d[a-z]*?)[ceiq]?)?",
     "ecp5": r"-(?P<speed>\d)(?P<package>[a-z]{2}\d{3})[ci]?",
     "ice40": r"-(?P<package>[a-z]{2}\d{2,3})i?(?P<speed>)",
     "gowin": r"-?(?P<package>[a-z]{2}\d{2,3}[a-z]?)(?P<speed>c\d/i\d)",
+    "versal": r"-(?P<package>[a-z]{4}\d{3,4})-(?P<speed>\d[a-z]*)(?:-[a-z])*",
 }
-"""What follows a part's name in the vendor's full ordering name, in lower case."""
+"""What follows a part's name in the vendor's full ordering name, in lower case; Intel's are not taken apart."""
 
 _NEXTPNR_PACKAGE = {"bg": "CABGA", "mg": "CSFBGA"}
 """How nextpnr-ecp5 spells Lattice's package letters."""
-
-
-@dataclass(frozen=True, slots=True)
-class Source:
-    """Say where a figure comes from; grade as explained in `parts.toml`."""
-
-    __pydantic_config__ = ConfigDict(extra="forbid")
-
-    text: str
-    grade: Grade
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Fractions:
     grade: Grade
 
 
-def _share(count: int, fraction: float) -> int:
-    return int(count * fraction + 1e-6)  # 0.7 is not exact in binary
+def _share(count: int | None, fraction: float) -> int:
+    return 0 if count is None else int(count * fraction + 1e-6)  # 0.7 is not exact in binary
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +71,12 @@ class Provenance:
 class Part:
     """Describe one FPGA.
 
-    lut, ff, dsp, bram, uram: counts on the whole die; bram_kbit: kilobits in one BRAM block. slr: dies in the package,
-    None where no source states it. transceivers: None where no source tells. device: the vendor's full name, package
-    and speed grade included. nextpnr_*: the words that nextpnr wants, None where it does not know the family.
+    lut, ff, dsp, bram, uram: counts on the whole die, None where no source gives one; bram_kbit: kilobits in one BRAM
+    block. alm: adaptive logic modules, for families that count in these instead of LUTs. spram_kbit: kilobits of
+    single-port RAM that cannot be initialised. slr: dies in the package, None where no source states it. transceivers:
+    None where no source tells. device: the vendor's full name, package and speed grade included. nextpnr_*: the words
+    that nextpnr wants, None where it does not know the family. board, shell: the board that the part was asked for by,
+    and what that leaves of it.
     """
 
     name: str
@@ -83,48 +86,68 @@ class Part:
     package: str
     speed: str
     aliases: tuple[str, ...]
-    lut: int
-    ff: int
-    dsp: int
-    bram: int
+    lut: int | None
+    alm: int | None
+    ff: int | None
+    dsp: int | None
+    bram: int | None
     bram_kbit: int
-    uram: int
+    uram: int | None
+    spram_kbit: int | None
     slr: int | None
     transceivers: bool | None
     nextpnr_device: str | None
     nextpnr_package: str | None
     usable: Fractions
     provenance: tuple[Provenance, ...]
+    board: str | None = None
+    shell: Shell | None = None
+
+    @property
+    def available(self) -> tuple[int, int, int, int, int]:
+        """Return the LUT, FF, DSP, BRAM and URAM that a design could have: beside the shell, else on the die.
+
+        Raise UserError for a part of which a count is unknown.
+        """
+        if self.shell is not None:
+            return self.shell.counts
+        counts = {"LUT": self.lut, "FF": self.ff, "DSP": self.dsp, "BRAM": self.bram, "URAM": self.uram}
+        unknown = [kind for kind, count in counts.items() if count is None]
+        if unknown:
+            raise UserError(f"part {self.name}: no source gives its number of {', '.join(unknown)}")
+        lut, ff, dsp, bram, uram = (count or 0 for count in counts.values())
+        return lut, ff, dsp, bram, uram
 
     @property
     def usable_lut(self) -> int:
-        """Return the LUTs that a plan may use."""
-        return _share(self.lut, self.usable.lut)
+        """Return the LUTs that a plan may use; none where the count is unknown."""
+        return _share(self.lut if self.shell is None else self.shell.lut, self.usable.lut)
 
     @property
     def usable_ff(self) -> int:
-        """Return the flip-flops that a plan may use."""
-        return _share(self.ff, self.usable.ff)
+        """Return the flip-flops that a plan may use; none where the count is unknown."""
+        return _share(self.ff if self.shell is None else self.shell.ff, self.usable.ff)
 
     @property
     def usable_dsp(self) -> int:
-        """Return the DSP blocks that a plan may use."""
-        return _share(self.dsp, self.usable.dsp)
+        """Return the DSP blocks that a plan may use; none where the count is unknown."""
+        return _share(self.dsp if self.shell is None else self.shell.dsp, self.usable.dsp)
 
     @property
     def usable_bram(self) -> int:
-        """Return the BRAM blocks that a plan may use."""
-        return _share(self.bram, self.usable.bram)
+        """Return the BRAM blocks that a plan may use; none where the count is unknown."""
+        return _share(self.bram if self.shell is None else self.shell.bram, self.usable.bram)
 
     @property
     def usable_uram(self) -> int:
-        """Return the URAM blocks that a plan may use."""
-        return _share(self.uram, self.usable.uram)
+        """Return the URAM blocks that a plan may use; none where the count is unknown."""
+        return _share(self.uram if self.shell is None else self.shell.uram, self.usable.uram)
 
     @property
     def source(self) -> str:
         """Return all sources of the part's figures, each once, with grade."""
-        return "; ".join(dict.fromkeys(f"{p.source.text} [{p.source.grade}]" for p in self.provenance))
+        shell = () if self.shell is None else (f"left by the shell: {self.shell.source} [{self.shell.grade}]",)
+        return "; ".join(dict.fromkeys((*shell, *(p.source.graded for p in self.provenance))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,16 +177,22 @@ class _Entry:
     package: str
     speed: str
     aliases: tuple[str, ...]
-    lut: _Count
-    ff: _Count
     dsp: _Count
     bram: _Count
     bram_kbit: int
-    uram: _Count
+    lut: _Count | None = None
+    alm: _Count | None = None
+    ff: _Count | None = None
+    uram: _Count | None = None
+    spram_kbit: _Count | None = None
     slr: _Count | None = None
     transceivers: _Flag | None = None
     nextpnr_device: str | None = None
     nextpnr_package: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.lut is None) == (self.alm is None):
+            raise ValueError(f"{self.name}: logic is counted either in LUTs or in ALMs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,15 +205,8 @@ class _File:
 
 
 def _part(entry: _Entry, file: _File) -> Part:
-    figures = {
-        "lut": entry.lut,
-        "ff": entry.ff,
-        "dsp": entry.dsp,
-        "bram": entry.bram,
-        "uram": entry.uram,
-        "slr": entry.slr,
-        "transceivers": entry.transceivers,
-    }
+    counts = {name: getattr(entry, name) for name in ("lut", "alm", "ff", "dsp", "bram", "uram", "spram_kbit", "slr")}
+    figures: dict[str, _Count | _Flag | None] = {**counts, "transceivers": entry.transceivers}
     return Part(
         name=entry.name,
         family=entry.family,
@@ -193,13 +215,8 @@ def _part(entry: _Entry, file: _File) -> Part:
         package=entry.package,
         speed=entry.speed,
         aliases=entry.aliases,
-        lut=entry.lut.value,
-        ff=entry.ff.value,
-        dsp=entry.dsp.value,
-        bram=entry.bram.value,
+        **{name: None if figure is None else figure.value for name, figure in counts.items()},
         bram_kbit=entry.bram_kbit,
-        uram=entry.uram.value,
-        slr=None if entry.slr is None else entry.slr.value,
         transceivers=None if entry.transceivers is None else entry.transceivers.value,
         nextpnr_device=entry.nextpnr_device,
         nextpnr_package=entry.nextpnr_package,
@@ -221,31 +238,46 @@ def parts() -> tuple[Part, ...]:
 def find_part(name: str) -> Part:
     """Return the part of that name, alias or full vendor name (`xcvu13p-flga2577-2-e`), in any case.
 
-    A full name's package is kept. Raises UserError for unknown parts, and for speed grades that have no delay table.
+    A full name's package and speed grade are kept. A board's name stands for its part as mounted; where a shell comes
+    with the board, what a plan may use is limited to what that leaves. Raises UserError for unknown parts.
     """
     wanted = name.strip().lower()
     for part in parts():
         if wanted in {known.lower() for known in (part.name, part.device, *part.aliases)}:
             return part
+    board = board_named(wanted)
+    if board is not None:
+        return _on_board(board)
     for part in parts():
         for stem in sorted({part.name, *part.aliases}, key=len, reverse=True):
-            if wanted.startswith(stem.lower()):
+            if part.family in _ORDER_SUFFIX and wanted.startswith(stem.lower()):
                 match = re.fullmatch(_ORDER_SUFFIX[part.family], wanted[len(stem) :])
                 if match is not None:
                     return _ordered(part, name.strip(), match)
+    known = [p.name for p in parts()] + [board.name for board in boards()]
     raise UserError(
-        f"unknown part '{name}'; {nearest(name, [p.name for p in parts()])} (fpgaflow parts lists all; full vendor "
-        f"names such as {parts()[0].device} are understood)"
+        f"unknown part or board '{name}'; {nearest(name, known)} (fpgaflow parts and fpgaflow boards list all; full "
+        f"vendor names such as {parts()[0].device} are understood)"
+    )
+
+
+def _on_board(board: Board) -> Part:
+    part = next(part for part in parts() if part.name == board.part)
+    return replace(
+        part,
+        device=board.device,
+        package=board.package,
+        speed=board.speed,
+        nextpnr_device=board.device if part.family == "gowin" else part.nextpnr_device,
+        nextpnr_package=board.nextpnr_package or part.nextpnr_package,
+        board=board.name,
+        shell=board.shell,
     )
 
 
 def _ordered(part: Part, name: str, match: re.Match[str]) -> Part:
-    speed = match["speed"]
-    if speed is not None and speed != part.speed.lower():
-        raise UserError(
-            f"part '{name}' has speed grade {speed}, whose delays are not known; for {part.name} they are known for "
-            f"speed grade {part.speed} (for example {part.device})"
-        )
+    # "2LV" is how the vendors write it, whatever the user wrote
+    speed = part.speed if match["speed"] is None else match["speed"].upper()
     package: str = match["package"]
     if part.family == "ecp5":
         letters, balls = package[:2], package[2:]
@@ -255,10 +287,12 @@ def _ordered(part: Part, name: str, match: re.Match[str]) -> Part:
             part,
             device=name.upper(),
             package=package.upper(),
+            speed=speed,
             nextpnr_package=f"{_NEXTPNR_PACKAGE[letters]}{balls}",
         )
     if part.family == "ice40":
         return replace(part, device=name, package=package.upper(), nextpnr_package=package)
     if part.family == "gowin":
-        return replace(part, device=name.upper(), package=package.upper(), nextpnr_device=name.upper())
-    return replace(part, device=name.lower(), package=package)
+        return replace(part, device=name.upper(), package=package.upper(), speed=speed, nextpnr_device=name.upper())
+    device = name.lower() if match["speed"] is None else name.lower().replace(f"-{match['speed']}", f"-{speed}")
+    return replace(part, device=device, package=package, speed=speed)

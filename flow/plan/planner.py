@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import floor
 
-from flow.device.delays import Delays, delays_of
+from flow.device.delays import Delays, delays_of, has_delays
 from flow.device.links import Link, check_reach, find_link
 from flow.device.parts import Part, find_part, parts
 from flow.engines.engine import Resources, Unrolled
@@ -246,10 +246,10 @@ def check_size(graph: Graph, part: Part) -> tuple[Estimate, ...]:
     if total <= part.usable_lut:
         return estimates
     largest = max(zip(groups, estimates, strict=True), key=lambda pair: pair[1].lut)
-    roomy = [p.name for p in parts() if p.usable_lut >= total]
+    roomy = [p.name for p in parts() if has_delays(p) and p.usable_lut >= total]
     offer = f"it would fit {', '.join(roomy)}" if roomy else "no part of the catalogue holds it unrolled"
     raise UserError(
         f"{graph.name} is too large to unroll on {part.name}: about {total:,} LUTs are needed (predicted), "
-        f"{part.usable_lut:,} of {part.lut:,} may be used; the largest run ends in '{largest[0][-1]}' with "
+        f"{part.usable_lut:,} of {part.available[0]:,} may be used; the largest run ends in '{largest[0][-1]}' with "
         f"{largest[1].lut:,} LUTs; {offer}"
     )

@@ -191,7 +191,7 @@ def _synthesized(found: Findings) -> ResourceCounts | None:
 def _available(part: Part) -> AvailableCounts:
     fractions = part.usable
     usable = {kind: getattr(fractions, kind) for kind in ("lut", "ff", "dsp", "bram", "uram")}
-    return AvailableCounts(part.lut, part.ff, part.dsp, part.bram, part.uram, usable, part.source)
+    return AvailableCounts(*part.available, usable, part.source)
 
 
 def work_of(graph: Graph) -> tuple[int, int]:

@@ -130,8 +130,14 @@ def _device_options(part: Part) -> tuple[str, ...]:
     return (*options, "--speed", part.speed, "--out-of-context") if part.family == "ecp5" else options
 
 
-# nextpnr for Gowin wants the die's name, and a pin for every port (here: clock, button and LED pins of Sipeed's board).
-_GOWIN = {"GW2AR-18": ("GW2A-18C", {"clk_i": 4, "scan_i": 88, "load_i": 87, "scan_o": 15})}
+# nextpnr for Gowin wants the die's name, and a pin for every port (here: clock, button and LED pins of Sipeed's
+# boards).
+_GOWIN: dict[str, tuple[str, dict[str, int | str]]] = {
+    "GW1NR-9": ("GW1N-9C", {"clk_i": 52, "scan_i": 3, "load_i": 4, "scan_o": 10}),
+    "GW2AR-18": ("GW2A-18C", {"clk_i": 4, "scan_i": 88, "load_i": 87, "scan_o": 15}),
+    "GW5A-25": ("GW5A-25A", {"clk_i": "E2", "scan_i": "H11", "load_i": "H10", "scan_o": "E8"}),
+    "GW5AST-138": ("GW5AST-138C", {"clk_i": "V22", "scan_i": "AA13", "load_i": "AB13", "scan_o": "J14"}),
+}
 ROUTED_FAMILIES = frozenset(_ROUTERS)
 _SYNTH = {"ecp5": "synth_ecp5", "ice40": "synth_ice40", "gowin": "synth_gowin"}
 

@@ -259,7 +259,7 @@ def _count(modules: dict[str, Any], sources: Sources, part: Part) -> SynthesisRe
         instances=tuple(instances),
         cells=tuple(sorted(cells.items())),
         not_counted=tuple(sorted(kind for kind in cells if kind not in _COUNTED and not _FF.fullmatch(kind))),
-        available=Resources(part.lut, part.ff, part.dsp, part.bram, part.uram),
+        available=Resources(*part.available),
         changed_files=sources.changed,
         netlist="synth/netlist.v",
         netlist_json="synth/netlist.json",

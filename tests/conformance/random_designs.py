@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from flow.device.delays import delays_of
+from flow.device.delays import delays_of, has_delays
 from flow.device.parts import Part, parts
 from flow.engines.engine import Unrolled
 from flow.engines.lower import lower_graph, runs
@@ -115,9 +115,9 @@ def varying_share(graph: Graph) -> float:
 def draw_design(graph: Graph, seed: int) -> RandomDesign:
     """Draw a plan, half of the time through the planner and else register by register, and build it."""
     rng = np.random.default_rng([seed, 1])
-    families = sorted({part.family for part in parts()})
+    families = sorted({part.family for part in parts() if has_delays(part)})
     family = families[rng.integers(len(families))]
-    among = [part for part in parts() if part.family == family]
+    among = [part for part in parts() if part.family == family and has_delays(part)]
     part = among[rng.integers(len(among))]
     return _planned(graph, rng, part) if rng.random() < 0.5 else _scattered(graph, rng, part)
 

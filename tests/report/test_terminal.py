@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from flow.latency.budget import Verdict
-from flow.report.catalogue import print_links, print_models, print_parts
+from flow.report.catalogue import print_boards, print_links, print_models, print_parts
 from flow.report.html import to_html
 from flow.report.report import Report
 from flow.report.terminal import PLAIN_WIDTH, cycles_text, new_console, print_report, time_text
@@ -110,13 +110,25 @@ def test_html_is_whole_repeatable_and_fetches_nothing(report):
 
 @pytest.mark.parametrize("width", [80, 100])
 def test_the_catalogues_fit(width):
-    for write in (print_parts, print_links, lambda console: print_models(zoo_requests(), console)):
+    for write in (print_parts, print_boards, print_links, lambda console: print_models(zoo_requests(), console)):
         console = Console(file=io.StringIO(), width=width, markup=False)
         write(console)
         assert isinstance(console.file, io.StringIO)
         text = console.file.getvalue()
         assert max(cell_len(line) for line in text.splitlines()) <= width
-        assert len(text.splitlines()) < 40
+        assert len(text.splitlines()) < 60
+
+
+def test_the_catalogues_break_no_number_and_name_what_is_unknown():
+    for write, words in {
+        print_parts: ("XCV80", "487,200 ALM", "unknown", "11,721×20", "assumed", "GW5AST-138"),
+        print_boards: ("u250", "1,050,000", "yes", "4,500 to 6,100", "v80: list price", "unknown", "pcie_mmio"),
+    }.items():
+        console = Console(file=io.StringIO(), width=80, markup=False)
+        write(console)
+        assert isinstance(console.file, io.StringIO)
+        for word in words:
+            assert word in console.file.getvalue(), word
 
 
 def test_a_file_gets_lines_of_a_fixed_width(monkeypatch):
