@@ -98,7 +98,7 @@ def compare(seed: int, part: Part, out: Path) -> Row:
             route(folder, part, clock_ns=design.plan.clock.period_ns)
     found = load_synthesis(folder).total
     predicted = design.plan.resources
-    period = (design.placement.worst_ns, load_routing(folder).period_ns) if routes else None
+    period = (design.worst_ns, load_routing(folder).period_ns) if routes else None
     return Row(graph.name, part.name, (predicted.lut, found.lut), (predicted.ff, found.ff), period)
 
 

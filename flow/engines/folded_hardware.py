@@ -374,13 +374,13 @@ def _held(placed: PlacedCone) -> FixedType:
 
 
 def _fitted(bits: Expr, kind: FixedType, target: FixedType) -> Expr:
-    """Return a signed number with the bits of a wider type."""
+    """Return a signed number in a format that holds it: extended, or without the sign bit of a positive one."""
     if kind.width == target.width:
         return bits
+    single = _pieces(bits, kind.width, 1)
     if kind.width > target.width:
-        raise ValueError(f"{kind} does not fit {target}")
-    sign = _pieces(bits, kind.width, 1)[-1]
-    return Join((*([sign] * (target.width - kind.width)), bits))
+        return Join(tuple(reversed(single[: target.width])))
+    return Join((*([single[-1]] * (target.width - kind.width)), bits))
 
 
 def _pieces(bits: Expr, count: int, width: int) -> list[Expr]:
