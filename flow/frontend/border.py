@@ -21,6 +21,7 @@ import numpy as np
 from flow.errors import UserError
 from flow.fixed import FixedType, IntArray, Overflow, Rounding, from_float
 from flow.frontend.silence import silence
+from flow.frontend.source import Knobs
 from flow.graph.graph import Graph
 from flow.graph.nodes import Affine, AnyNode, Dense, Input, Quantize, Relu, Reshape
 from flow.graph.verify import verify
@@ -62,6 +63,17 @@ def ports(model: Any) -> Ports:
         tuple(port(v) for v in model.get_input_variables()),
         tuple(port(v) for v in model.get_output_variables()),
     )
+
+
+def knobs_used(model: Any, label_of: Mapping[str, str]) -> dict[str, Knobs]:
+    """Return the knobs that hls4ml took for each dense layer, by label; it rounds reuse factors by its own rule."""
+    return {
+        label_for(str(layer.name), label_of): Knobs(
+            int(layer.get_attr("reuse_factor")), str(layer.get_attr("strategy"))
+        )
+        for layer in model.get_layers()
+        if layer.class_name == "Dense"
+    }
 
 
 def write_files(model: Any, folder: Path) -> None:

@@ -24,6 +24,8 @@ STRATEGIES = (
     "da",
 )
 
+_RESOURCE = frozenset({"Resource", "Resource_Unrolled", "ResourceUnrolled"})
+
 _FILE_KEYS = frozenset(
     [
         "KerasJson",
@@ -139,14 +141,12 @@ class UserConfig:
 
     def of(self, record: Record) -> LayerConfig:
         """Return what the configuration says of a record; a name outranks a type, a type the model."""
-        kinds = [self.by_type[kind] for kind in self.by_type if kind in record.kinds]
-        named = self.by_name.get(record.spelled)
         precision: dict[str, str] = {}
         whole: str | None = None
         settings: dict[str, Any] = {}
         reuse, strategy = self.model.reuse_factor, self.model.strategy
         precision |= self.model.precision
-        for layer in (*kinds, *([named] if named else [])):
+        for layer in self._of_layer(record):
             if layer.whole is not None:
                 whole, precision = layer.whole, {}
             precision |= layer.precision
@@ -156,11 +156,22 @@ class UserConfig:
         return LayerConfig(precision, whole, settings, reuse, strategy)
 
     def knobs(self, record: Record) -> Knobs | None:
-        """Return the knobs that the configuration asks for a record, or None where it is silent."""
-        asked = self.of(record)
-        if asked.reuse_factor is None and asked.strategy is None:
+        """Return the knobs that the configuration asks for a record, or None where it asks for none.
+
+        hls4ml writes reuse factor 1 for every layer into the configurations that it generates. So a 1 and Latency are
+        a wish only where they stand against something: a layer's own 1 beside the model's 16.
+        """
+        scopes = (self.model, *self._of_layer(record))
+        if not any((scope.reuse_factor or 1) > 1 or scope.strategy in _RESOURCE for scope in scopes):
             return None
+        asked = self.of(record)
         return Knobs(asked.reuse_factor or 1, asked.strategy or "Latency")
+
+    def _of_layer(self, record: Record) -> tuple[LayerConfig, ...]:
+        """Return what is said of a record's kinds, then of its name."""
+        named = self.by_name.get(record.spelled)
+        kinds = (self.by_type[kind] for kind in self.by_type if kind in record.kinds)
+        return (*kinds, *(() if named is None else (named,)))
 
 
 def read_config(config: Path | Mapping[str, Any] | None) -> tuple[str, Mapping[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from flow.errors import UserError, VerificationError
 from flow.fixed import FixedArray, IntArray
-from flow.frontend.border import to_graph, write_files
+from flow.frontend.border import knobs_used, to_graph, write_files
 from flow.frontend.csim import CompiledCsim, build_csim, compile_csim, write_csim
 from flow.frontend.fidelity import Fidelity, measure, overflow_notes, probe_inputs, quantize_inputs
 from flow.frontend.source import Knobs, Source
-from flow.graph.graph import Graph, evaluate
+from flow.graph.graph import Asked, Graph, evaluate
 from flow.graph.passes import run_passes
 
 REFERENCE_STRATEGY = "latency"
@@ -26,8 +26,9 @@ REFERENCE_STRATEGY = "latency"
 class Conversion:
     """Hold the result of a reference conversion.
 
-    graph: after all passes. inputs, outputs: raw integers of the vectors and of hls4ml's C simulation for them, by
-    node name, shape (batch, *shape). framework: float outputs of the source by label. notes: for the reader.
+    graph: after all passes, with the wishes of the source's configuration. inputs, outputs: raw integers of the
+    vectors and of hls4ml's C simulation for them, by node name, shape (batch, *shape). framework: float outputs of the
+    source by label. notes: for the reader.
     """
 
     graph: Graph
@@ -72,11 +73,19 @@ def convert(source: Source, inputs: tuple[NDArray[np.float64], ...], folder: Pat
     )
     wrapping = overflow_notes(source.labels, raw_graph, framework)
     notes = tuple(dict.fromkeys((*source.notes, *raw_graph.notes, *wrapping)))
-    graph = run_passes(Graph(raw_graph.name, raw_graph.nodes, raw_graph.inputs, raw_graph.outputs, notes))
+    graph = run_passes(replace(raw_graph, notes=notes, asked=_asked(source, raw_graph)))
     checked = evaluate(graph, raw)
     for name in graph.outputs:
         _equal(graph, name, checked[name].raw, outputs[name], who="the graph after its passes")
     return Conversion(graph, fidelity, raw, outputs, dict(framework), notes)
+
+
+def _asked(source: Source, graph: Graph) -> tuple[Asked, ...]:
+    """Return the wishes for layers with a matrix; hls4ml's knobs mean nothing for the others."""
+    dense = {node.label for node in graph.nodes if node.kind == "dense"}
+    return tuple(
+        Asked(label, knobs.reuse_factor, knobs.strategy) for label, knobs in source.asked.items() if label in dense
+    )
 
 
 def equal_to_csim(
@@ -114,16 +123,30 @@ def write_project(
 ) -> tuple[str, ...]:
     """Write the hls4ml project that a plan configures into `folder`; return notes.
 
-    knobs: by layer label. Where a strategy differs from the reference's, the project's C simulation is compiled in
-    `scratch` and compared with `graph` on the raw `inputs`. Raises VerificationError when they differ.
+    knobs: by layer label; other strategies than the reference's are for dense layers. Where there are any, the
+    project's C simulation is compiled in `scratch` and compared with `graph` on the raw `inputs`. Raises
+    VerificationError when they differ. The notes say which layers these are, and where hls4ml uses another reuse factor
+    than planned: it has only those that divide n_in, and n_in times those that divide n_out
+    (`FPGABackend.get_closest_reuse_factor` of hls4ml 1.3 takes the nearest).
     """
     model = source.convert(folder, knobs=knobs)
-    changed = sorted(label for label, knob in knobs.items() if knob.strategy.lower() != REFERENCE_STRATEGY)
+    used = knobs_used(model, source.label_of)
+    changed = [label for label, knob in knobs.items() if knob.strategy.lower() != REFERENCE_STRATEGY]
+    notes = []
     if changed:
         csim = compile_csim(model, scratch)
         equal_to_csim(graph, inputs, evaluate(graph, dict(inputs)), csim)
+        notes.append(f"{_strategies(knobs, changed)}: the C simulation equals the reference's")
     write_files(model, folder)
-    return tuple(f"layer '{label}': its strategy differs from the reference; C simulations agree" for label in changed)
+    for label in changed:
+        planned, theirs = knobs[label].reuse_factor, used[label].reuse_factor
+        if planned != theirs:
+            notes.append(f"layer '{label}': reuse factor {planned} planned, hls4ml uses {theirs}")
+    return tuple(notes)
+
+
+def _strategies(knobs: Mapping[str, Knobs], labels: list[str]) -> str:
+    return ", ".join(f"{knobs[label].strategy} in '{label}'" for label in labels)
 
 
 def _check_shapes(source: Source, inputs: tuple[NDArray[np.float64], ...]) -> None:

@@ -25,8 +25,8 @@ class Source(Protocol):
     name: the model's name. labels: layer names in topological order, as the user wrote them. input_shapes: by
     input layer, in declared order, without the batch axis. label_of: the name that hls4ml sees -> label, for the
     layers that have a node of their own. notes: what the user should know about the conversion; more may be there
-    after `convert`. asked: the knobs that the user's configuration asks for, by label. softmax: the label of the
-    final softmax that the conversion leaves out, or None.
+    after `convert`. asked: the knobs that the user's configuration asks for, by label, where it asks for any (see
+    `UserConfig.knobs`). softmax: the label of the final softmax that the conversion leaves out, or None.
     """
 
     @property

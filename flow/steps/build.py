@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from flow.engines.engine import Choice
+from flow.engines.folded import Folded
 from flow.files import replace_folder, write_whole
 from flow.graph.graph import Graph
 from flow.graph.store import load_graph
@@ -16,6 +21,9 @@ from flow.rtl.top import write_rtl
 from flow.samples import load_samples
 from flow.simulate.runner import changed_files
 from flow.steps.context import Context
+
+if TYPE_CHECKING:
+    from flow.frontend.source import Knobs
 
 
 def build(run: Context, *, renew: bool) -> None:
@@ -41,7 +49,7 @@ def build(run: Context, *, renew: bool) -> None:
         design = realize(graph, run.request, plan)
         _write(run, design)
         tell(
-            f"{cycles_text(design.timeline.latency)}; longest segment {design.placement.worst_ns:.3g} ns, "
+            f"{cycles_text(design.timeline.latency)}; longest segment {design.worst_ns:.3g} ns, "
             f"{design.plan.resources.lut:,} LUTs (predicted)"
         )
     for revision in design.plan.revisions:
@@ -67,17 +75,31 @@ def _write(run: Context, design: Design) -> None:
 
 
 def _write_hls(run: Context, graph: Graph, plan: Plan) -> None:
-    """Write the hls4ml project with the plan's knobs: an unrolled node is Latency with reuse factor 1."""
+    """Write the hls4ml project with the plan's knobs; its C simulation is compared where they change the order of sums.
+
+    Raises VerificationError when it differs from the reference.
+    """
     from flow.frontend.convert import write_project
     from flow.frontend.load import load
-    from flow.frontend.source import Knobs
 
     with run.progress.step("write the hls4ml project") as tell, run.project.scratch() as scratch:
         source = load(run.subject.path, run.config)
-        labels = dict.fromkeys(graph.node(name).label for choice in plan.choices for name in choice.nodes)
-        knobs = {label: Knobs(reuse_factor=1, strategy="Latency") for label in labels}
+        knobs = planned_knobs(graph, plan.choices)
         samples = load_samples(run.project.inputs, graph)
         new = scratch / "hls"
-        write_project(source, new, knobs, graph=graph, inputs=samples.inputs, scratch=scratch / "csim")
+        notes = write_project(source, new, knobs, graph=graph, inputs=samples.inputs, scratch=scratch / "csim")
         replace_folder(new, run.project.hls)
-        tell("Latency, reuse factor 1")
+        tell("; ".join(notes) if notes else "Latency, reuse factor 1")
+
+
+def planned_knobs(graph: Graph, choices: Iterable[Choice]) -> dict[str, Knobs]:
+    """Return what hls4ml is told of each layer by label: a folded matrix is Resource, all else Latency."""
+    from flow.frontend.source import Knobs
+
+    knobs: dict[str, Knobs] = {}
+    for choice in choices:
+        for name in choice.nodes:
+            knobs.setdefault(graph.node(name).label, Knobs(1, "Latency"))
+        if isinstance(choice, Folded):
+            knobs[graph.node(choice.nodes[0]).label] = Knobs(choice.reuse_factor, "Resource")
+    return knobs

@@ -80,6 +80,32 @@ def test_build_knobs_are_kept_for_the_plan_and_leave_the_reference_alone(net, tm
     assert (node.get_attr("strategy"), node.get_attr("reuse_factor")) == ("resource", 3)
 
 
+@pytest.mark.parametrize(
+    ("config", "asked"),
+    [
+        ({}, {}),
+        # as hls4ml generates it: a 1 everywhere says nothing
+        ({"Model": {"ReuseFactor": 1, "Strategy": "Latency"}, "LayerName": {"fc1": {"ReuseFactor": 1}}}, {}),
+        ({"LayerName": {"fc1": {"ReuseFactor": 4}}}, {"fc1": Knobs(4, "Latency")}),
+        ({"LayerName": {"fc2": {"Strategy": "Resource"}}}, {"fc2": Knobs(1, "Resource")}),
+        ({"LayerName": {"fc2": {"Strategy": "Distributed_Arithmetic"}}}, {}),
+        ({"LayerType": {"Dense": {"ReuseFactor": 2}}}, {"fc1": Knobs(2, "Latency"), "fc2": Knobs(2, "Latency")}),
+        (
+            {"Model": {"ReuseFactor": 16, "Strategy": "Resource"}, "LayerName": {"fc1": {"ReuseFactor": 1}}},
+            {"fc1": Knobs(1, "Resource"), "fc2": Knobs(16, "Resource")},
+        ),
+        (
+            {"LayerType": {"Dense": {"Strategy": "Resource", "ReuseFactor": 3}}}
+            | {"LayerName": {"fc2": {"ReuseFactor": 1, "Strategy": "Latency"}}},
+            {"fc1": Knobs(3, "Resource"), "fc2": Knobs(1, "Latency")},
+        ),
+    ],
+)
+def test_only_what_stands_against_a_default_is_a_wish(net, config, asked):
+    got = load(net, config).asked
+    assert {label: got[label] for label in ("fc1", "fc2") if label in got} == asked
+
+
 def test_a_changed_reuse_factor_is_noted(net, tmp_path):
     source = load(net)
     source.convert(tmp_path / "a", knobs={"fc1": Knobs(7, "Resource")})

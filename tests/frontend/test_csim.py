@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,12 +14,14 @@ import pytest
 from flow.errors import MissingTool, UserError, VerificationError
 from flow.fixed import FixedArray, FixedType
 from flow.frontend import csim
-from flow.frontend.border import Port, Ports, ports, write_files
+from flow.frontend.border import Port, Ports, ports, to_graph, write_files
 from flow.frontend.convert import Conversion, convert, equal_to_csim, write_project
 from flow.frontend.csim import CompiledCsim, build_csim, write_csim
 from flow.frontend.source import Knobs
-from flow.graph.graph import evaluate
-from tests.frontend.fake_source import relu_net
+from flow.graph.graph import Asked, Graph, evaluate
+from flow.graph.nodes import Dense
+from flow.graph.store import from_json, to_json
+from tests.frontend.fake_source import FakeSource, dense_layer, relu_net
 
 PORTS = Ports("net", (Port("x", "input_t", 2, FixedType(8, 3)),), (Port("y", "result_t", 1, FixedType(8, 3)),))
 
@@ -117,7 +122,7 @@ def test_a_planned_project_is_compared_where_its_strategy_differs(done: Conversi
     knobs = {"first": Knobs(3, "Resource"), "second": Knobs(1, "Latency")}
     place = {"graph": done.graph, "inputs": done.inputs, "scratch": tmp_path / "scratch"}
     notes = write_project(relu_net(), tmp_path / "hls", knobs, **place)
-    assert notes == ("layer 'first': its strategy differs from the reference; C simulations agree",)
+    assert notes == ("Resource in 'first': the C simulation equals the reference's",)
     assert (tmp_path / "hls" / "firmware" / "net.cpp").is_file()
     assert not (tmp_path / "hls" / "csim").exists()
 
@@ -128,6 +133,61 @@ def test_a_planned_project_is_compared_where_its_strategy_differs(done: Conversi
     built = CompiledCsim(tmp_path / "scratch", ports(relu_net().convert(tmp_path)))
     with pytest.raises(VerificationError, match=r"output 'second': 1 of 180 .*first in vector 7, element \(1,\)"):
         equal_to_csim(done.graph, done.inputs, wrong, built)
+
+
+def test_wishes_reach_the_graph_and_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def simulated(graph: Graph, raw: Any, values: Any, csim: Any) -> Any:
+        return {name: values[name].raw for name in graph.outputs}
+
+    monkeypatch.setattr("flow.frontend.convert.build_csim", lambda *_: None)
+    monkeypatch.setattr("flow.frontend.convert.equal_to_csim", simulated)
+    wishes = {"relu": Knobs(4, "Resource"), "second": Knobs(3, "Resource"), "x": Knobs(2, "Latency")}
+    converted = convert(relu_net().but(asked=wishes), (draws(60, 6),), tmp_path)
+    assert converted.graph.asked == (Asked("second", 3, "Resource"),)
+    assert from_json(to_json(converted.graph), "a file").asked == converted.graph.asked
+
+
+@pytest.mark.eda
+def test_a_folded_plan_is_compared_and_what_hls4ml_made_of_it_is_said(done: Conversion, tmp_path: Path) -> None:
+    knobs = {"first": Knobs(4, "Resource"), "relu": Knobs(1, "Latency"), "second": Knobs(5, "Resource")}
+    place = {"inputs": done.inputs, "scratch": tmp_path / "scratch"}
+    notes = write_project(relu_net(), tmp_path / "hls", knobs, graph=done.graph, **place)
+    assert notes == (
+        "Resource in 'first', Resource in 'second': the C simulation equals the reference's",
+        "layer 'first': reuse factor 4 planned, hls4ml uses 3",  # of 6 × 5: it knows 3 and 6
+    )
+    parameters = (tmp_path / "hls" / "firmware" / "parameters.h").read_text()
+    assert parameters.count("nnet::resource;") == 2
+    assert {"reuse_factor = 3;", "reuse_factor = 5;"} <= set(re.findall(r"reuse_factor = \d+;", parameters))
+
+    first = done.graph.node("first")
+    assert isinstance(first, Dense)
+    codes = first.weights.copy()
+    codes[2, 3] += 64
+    faulty = tuple(replace(node, weights=codes) if node is first else node for node in done.graph.nodes)
+    with pytest.raises(VerificationError, match=r"output 'second': .*hls4ml's C simulation"):
+        write_project(relu_net(), tmp_path / "no", knobs, graph=replace(done.graph, nodes=faulty), **place)
+    assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.eda
+def test_another_order_of_a_saturating_sum_is_a_fault(tmp_path: Path) -> None:
+    weights = np.where(np.arange(9) < 5, 1.0, -1.0).reshape(9, 1)
+    types = {"result": "fixed<8,4>", "weight": "fixed<4,2>", "bias": "fixed<4,2>", "accum": "fixed<6,3,TRN,SAT>"}
+    source = FakeSource(
+        layers=(
+            {"name": "x", "class_name": "InputLayer", "input_shape": [9]},
+            dense_layer("sum", "x", weights, np.zeros(1)),
+        ),
+        precisions={"x": {"result": "fixed<6,3>"}, "sum": types},
+        function=lambda x: {"x": x, "sum": x @ weights},
+    )
+    graph = to_graph(source.convert(tmp_path), name="saturating", label_of=source.label_of)
+    place = {"graph": graph, "inputs": {"x": np.full((2, 9), 8)}, "scratch": tmp_path / "scratch"}
+    with pytest.raises(VerificationError, match="output 'sum': 2 of 2 values differ"):
+        write_project(source, tmp_path / "other", {"sum": Knobs(3, "Resource")}, **place)
+    # one input after the other is the reference's order: what a folded engine does with such a sum
+    write_project(source, tmp_path / "same", {"sum": Knobs(9, "Resource")}, **place)
 
 
 @pytest.mark.parametrize(
