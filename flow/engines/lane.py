@@ -8,7 +8,7 @@ on through bias, casts and ReLU.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -102,23 +102,40 @@ def lane_of(graph: Graph, choice: Folded) -> Lane:
                 pass
             case _:
                 raise TypeError(f"node '{rest.name}' ({type(rest).__name__}) cannot be folded into a dense layer")
-    partial = accumulated = None
-    if node.is_linear(source.type):
-        partial, accumulated = _bounds(node, x)
-    start = node.start
+    numbers = _numbers(node, source.type)
     return Lane(
         p=choice.p,
         x=x,
-        weight=_integer(node.weights),
-        bias=_integer(start) if np.any(start != 0) else None,
+        weight=numbers.weight,
+        bias=numbers.bias,
         accumulator=accumulator,
-        partial=partial,
-        accumulated=accumulated,
+        partial=numbers.partial,
+        accumulated=numbers.accumulated,
         fraction=x.fraction + node.weight_type.fraction,
         accumulates=choice.accumulates,
         soft=choice.multiplier == "lut",
         tail=tuple(tail),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbers:
+    """Hold what a lane must know of a layer's weights and biases; fields as in `Lane`."""
+
+    weight: FixedType
+    bias: FixedType | None
+    partial: tuple[int, int] | None
+    accumulated: tuple[int, int] | None
+
+
+@lru_cache(maxsize=256)  # a planner asks for thousands of choices of the same layer
+def _numbers(node: Dense, x: FixedType) -> _Numbers:
+    partial = accumulated = None
+    if node.is_linear(x):
+        partial, accumulated = _bounds(node, x.exact())
+    start = node.start
+    bias = _integer(start) if np.any(start != 0) else None
+    return _Numbers(_integer(node.weights), bias, partial, accumulated)
 
 
 def _integer(values: IntArray) -> FixedType:
