@@ -62,7 +62,7 @@ def failures(folder: Path, cases: list[Case]) -> list[int]:
     bench = folder / "bench.sv"
     bench.write_text(_bench(cases))
     mains = folder / "main.cpp"
-    mains.write_text(_MAIN)
+    mains.write_text(MAIN)
     design = Design("bench", (bench, *files), "`verilator_config\n", mains, ("--x-initial", "unique"), "-O0", ())
     program = build_design(find_toolchain(), design, folder / "build", "run")
     done = subprocess.run([program], cwd=folder, check=True, capture_output=True, text=True)
@@ -107,7 +107,7 @@ def _bench(cases: list[Case]) -> str:
     return "\n".join(lines) + "\n"
 
 
-_MAIN = """#include "Vtop.h"
+MAIN = """#include "Vtop.h"
 #include "verilated.h"
 int main() {
   VerilatedContext context;

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Protocol
 
 from flow.engines.converter import Converter
 from flow.engines.dataflow import Block, Dataflow
 from flow.engines.emit import cone_module
+from flow.engines.folded_hardware import Hardware
 from flow.engines.module import (
     Assign,
     Comment,
@@ -46,15 +46,7 @@ RESETS = "resets valid bits, overrun_o and what controls the engines"
 CLOCKED = (("clk_i", whole(CLOCK)), ("rst_i", whole(RESET)))
 
 
-class Generated(Protocol):
-    """Offer the modules of an engine that has valid_i, data_i, valid_o and data_o of its own; its top is the last."""
-
-    @property
-    def modules(self) -> tuple[Module, ...]:
-        """Return the modules, those that others place before them."""
-
-
-Engine = PlacedCone | Generated
+Engine = PlacedCone | Hardware
 
 
 def build_top(graph: Graph, flow: Dataflow, engines: Mapping[str, Engine]) -> tuple[tuple[Module, ...], Signature]:
@@ -197,21 +189,17 @@ class _Top:
         when = f"cycle {cycles[0]}" if len(cycles) == 1 else f"cycles {cycles[0]} to {cycles[-1]}"
         self.items += [Comment(f"{when}: {block.output}"), Wire(self.data[block.output], None)]
         if isinstance(block.what, Converter):
-            self._add_serial(block, f"flow_{block.what.engine}", self._parameters(block.what))
+            self._add_serial(
+                block,
+                f"flow_{block.what.engine}",
+                converter_parameters(block.what, self.graph.node(block.what.node).type.width),
+            )
             return ()
         engine = self.engines[block.output]
         if isinstance(engine, PlacedCone):
             return (self._add_cone(block, block.what.nodes, engine),)
-        self._add_serial(block, engine.modules[-1].name, {})
+        self._add_serial(block, engine.top.name, {})
         return engine.modules
-
-    def _parameters(self, converter: Converter) -> dict[str, int]:
-        parameters = {"Width": self.graph.node(converter.node).type.width, "Size": converter.size}
-        if converter.engine != "split":
-            parameters["LanesIn"] = converter.lanes_in
-        if converter.engine != "gather":
-            parameters |= {"LanesOut": converter.lanes_out, "Spacing": converter.spacing}
-        return parameters
 
     def _add_serial(self, block: Block, module: str, parameters: Mapping[str, int]) -> None:
         """Place an engine that takes beats with their valid bit and gives such."""
@@ -298,6 +286,17 @@ def _file(memory: Memory) -> str:
     return f"rtl/{memory.name}.mem"
 
 
+def converter_parameters(converter: Converter, width: int) -> dict[str, int]:
+    """Return the parameters of a converter's hand-written module; width: bits of an element."""
+    parameters = {"Width": width, "Size": converter.size}
+    if converter.engine != "split":
+        parameters["LanesIn"] = converter.lanes_in
+    if converter.engine != "gather":
+        parameters["LanesOut"] = converter.lanes_out
+        parameters["Spacing"] = converter.spacing
+    return parameters
+
+
 def tensor_ports(graph: Graph, names: tuple[str, ...]) -> tuple[TensorPort, ...]:
     """Return how the tensors of these nodes stand on one packed port, the first at bit 0."""
     ports = []
@@ -315,6 +314,11 @@ def hand_written() -> tuple[str, ...]:
     return tuple(sorted(Path(entry.name).stem for entry in folder.iterdir() if entry.name.endswith(".sv")))
 
 
+def hand_written_text(name: str) -> str:
+    """Return the text of a hand-written module."""
+    return (resources.files("flow.engines") / "sv" / f"{name}.sv").read_text(encoding="utf-8")
+
+
 def write_rtl(folder: Path, modules: tuple[Module, ...], signature: Signature) -> Signature:
     """Write `rtl/*.sv`, `rtl/*.mem` and `signature.json` into a run's folder; return the signature with all hashes.
 
@@ -323,9 +327,8 @@ def write_rtl(folder: Path, modules: tuple[Module, ...], signature: Signature) -
     """
     texts = {f"rtl/{module.name}.sv": print_module(module).encode() for module in modules}
     used = {item.module for module in modules for item in module.items if isinstance(item, Instance)}
-    library = resources.files("flow.engines") / "sv"
     for name in used - {module.name for module in modules}:
-        texts[f"rtl/{name}.sv"] = (library / f"{name}.sv").read_bytes()
+        texts[f"rtl/{name}.sv"] = hand_written_text(name).encode()
     for memory in (item.memory for module in modules for item in module.items if isinstance(item, Rom)):
         digits = -(-memory.width // 4)
         texts[_file(memory)] = "".join(f"{word:0{digits}x}\n" for word in memory.words).encode()
