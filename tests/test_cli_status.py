@@ -161,7 +161,7 @@ def test_what_lists_and_explains_ends_with_status_0(fpgaflow):
     for words, names in {
         ("parts",): ("xcvu13p", "LFE5U-85F", "GW2AR-18", "AGF014"),
         ("boards",): ("u250", "pynq-z2", "icebreaker"),
-        ("links",): ("direct", "ethernet10g", "ethernet25g", "pcie_mmio", "pcie_dma"),
+        ("links",): ("direct", "ethernet10g", "ethernet25g", "pcie_mmio", "pcie_dma", "xrt_sync"),
         ("models",): ("digits_mlp", "jet_tagger", "50ns"),
         ("--help",): ("budget", "build", "simulate", "synth", "report", "run"),
         ("--version",): ("0.1.0",),

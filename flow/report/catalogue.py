@@ -81,8 +81,11 @@ def print_links(console: Console) -> None:
         rows.add_row(link.name, ", ".join(link.boundaries), time_text(link.fixed_ns(64, 64).typical), _span(link))
     console.print(rows)
     for link in links():
+        includes = ", ".join(dict.fromkeys(item for way in link.ways for item in way.includes))
+        contains = f" Includes: {includes}." if includes else ""
         leaves_out = f" Leaves out: {'; '.join(link.not_included)}." if link.not_included else ""
-        console.print(Text.assemble((link.name, "bold"), f": {link.title}.{leaves_out} ", (f"[{link.source}]", "dim")))
+        said = f": {link.title}.{contains}{leaves_out} "
+        console.print(Text.assemble((link.name, "bold"), said, (f"[{link.source}]", "dim")))
 
 
 def _span(link: Link) -> str:

@@ -12,14 +12,22 @@ def ns(name, in_bytes, out_bytes):
 
 
 def test_the_catalogue():
-    assert [link.name for link in links()] == ["direct", "ethernet10g", "ethernet25g", "pcie_mmio", "pcie_dma"]
-    assert [link.boundaries[0] for link in links()] == [
-        "core",
-        "wire_to_wire",
-        "wire_to_wire",
-        "host_to_host",
-        "host_to_host",
-    ]
+    assert {link.name: link.boundaries[0] for link in links()} == {
+        "direct": "core",
+        "ethernet10g": "wire_to_wire",
+        "ethernet1g": "wire_to_wire",
+        "ethernet10g_64b": "wire_to_wire",
+        "ethernet10g_intel_mac": "wire_to_wire",
+        "ethernet25g": "wire_to_wire",
+        "gtf": "wire_to_wire",
+        "exanic": "wire_to_wire",
+        "pcie_mmio": "host_to_host",
+        "pcie_dma": "host_to_host",
+        "pcie_gen3_2014": "host_to_host",
+        "xrt_mmio": "host_to_host",
+        "xrt_sync": "host_to_host",
+        "axi_dma": "host_to_host",
+    }
 
 
 @pytest.mark.parametrize("link", links(), ids=lambda link: link.name)
@@ -43,6 +51,31 @@ def test_ethernet_counts_serialization_once():
     assert ns("ethernet10g", 32, 20) == (by_hand, by_hand, by_hand)
     by_hand = 50.8 + 54 * 0.32 + 29.6 + 42 * 0.32
     assert ns("ethernet25g", 32, 20) == (by_hand, by_hand + 100, by_hand + 100)
+
+
+@pytest.mark.parametrize(
+    ("name", "span"),
+    [
+        ("ethernet1g", (189 + 177 + 96 * 8, 196 + 177 + 96 * 8, 196 + 209 + 96 * 8)),
+        ("ethernet10g_64b", (67.2 + 121.6 + 100 + 96 * 0.8,) * 3),
+        ("ethernet10g_intel_mac", (25.6 + 41.6 + 96 * 0.8,) * 3),
+        ("gtf", (0, 6, 6)),
+        ("exanic", (0, 170, 170)),
+        ("pcie_gen3_2014", (850,) * 3),
+        ("xrt_mmio", ((8 + 5) * 5000,) * 3),
+        ("xrt_sync", (38_000,) * 3),
+        ("axi_dma", (830,) * 3),
+    ],
+)
+def test_published_figures_are_given_back(name, span):
+    assert ns(name, 32, 20) == span
+
+
+def test_what_leaves_something_out_says_so():
+    for link in links():
+        everything = {"GT", "PCS", "MAC"} if link.boundaries == ("wire_to_wire",) else {"driver"}
+        included = {item for way in link.ways for item in way.includes}
+        assert link.name == "direct" or everything <= included or link.not_included
 
 
 def test_each_payload_byte_costs_its_time_on_the_wire():
@@ -118,9 +151,10 @@ def test_unknown_links_offer_others():
 
 
 def test_links_over_transceivers_need_a_part_that_has_them():
-    for name in ("ethernet10g", "ethernet25g", "pcie_mmio", "pcie_dma"):
+    for name in ("ethernet10g", "ethernet25g", "ethernet1g", "gtf", "pcie_mmio", "pcie_dma", "xrt_sync"):
         with pytest.raises(UserError, match="LFE5U-85F has none"):
             check_reach(find_link(name), find_part("LFE5U-85F"))
         check_reach(find_link(name), find_part("xcvu9p"))
     check_reach(find_link("direct"), find_part("iCE40UP5K"))
+    check_reach(find_link("axi_dma"), find_part("xc7z020"))
     check_reach(find_link("custom:boundary=wire_to_wire,in_ns=300"), find_part("LFE5U-85F"))
