@@ -1,4 +1,4 @@
-"""What the training scripts of the zoo share: a 6-bit network, pruning while it trains, and a file without dates.
+"""What the training scripts of the zoo share: a quantized network, pruning while it trains, and a file without dates.
 
 Import-free of the rest of the project: the scripts make the files that the flow later reads.
 """
@@ -28,11 +28,13 @@ def seed_everything(seed: int) -> None:
     tf.config.experimental.enable_op_determinism()
 
 
-def dense_network(name: str, sizes: tuple[int, ...], *, activation_integer: int, l1: float) -> keras.Model:
-    """Return a fully connected network of 6-bit weights and 6-bit ReLUs; its output is the logits.
+def dense_network(
+    name: str, sizes: tuple[int, ...], *, activation_integer: int, l1: float, bits: int = BITS
+) -> keras.Model:
+    """Return a fully connected network of quantized weights and ReLUs; its last layer has no ReLU.
 
-    sizes: inputs, hidden layers …, outputs. Weights and biases are fixed<6,1> (`quantized_bits(6, 0)`), activations
-    ufixed<6,activation_integer>. l1: strength of the pull towards zero on the weights.
+    sizes: inputs, hidden layers …, outputs. Weights and biases are fixed<bits,1> (`quantized_bits(bits, 0)`),
+    activations ufixed<bits,activation_integer>. l1: strength of the pull towards zero on the weights.
     """
     layers: list[Any] = [keras.Input((sizes[0],), name="features")]
     for k, units in enumerate(sizes[1:], start=1):
@@ -40,14 +42,14 @@ def dense_network(name: str, sizes: tuple[int, ...], *, activation_integer: int,
             QDense(
                 units,
                 name=f"dense{k}",
-                kernel_quantizer=quantized_bits(BITS, 0, alpha=1),
-                bias_quantizer=quantized_bits(BITS, 0, alpha=1),
+                kernel_quantizer=quantized_bits(bits, 0, alpha=1),
+                bias_quantizer=quantized_bits(bits, 0, alpha=1),
                 kernel_initializer="lecun_uniform",
                 kernel_regularizer=keras.regularizers.L1(l1),
             )
         )
         if k < len(sizes) - 1:
-            layers.append(QActivation(quantized_relu(BITS, activation_integer), name=f"relu{k}"))
+            layers.append(QActivation(quantized_relu(bits, activation_integer), name=f"relu{k}"))
     return keras.Sequential(layers, name=name)
 
 
@@ -60,19 +62,19 @@ def train(
     rate: float,
     epochs: int,
     batch: int,
-    sparsity: float,
-    prune: tuple[float, float],
+    sparsity: float = 0.0,
+    prune: tuple[float, float] = (0.0, 1.0),
 ) -> None:
     """Train with Adam and a cosine learning rate from `rate` to 0, pruning meanwhile.
 
-    sparsity: fraction of each layer's weights that ends as zero. prune: when pruning begins and ends, as fractions of
-    the training.
+    sparsity: fraction of each layer's weights that ends as zero; 0: none is pruned. prune: when pruning begins and
+    ends, as fractions of the training.
     """
     steps = epochs * -(-len(x) // batch)
     schedule = keras.optimizers.schedules.CosineDecay(rate, steps)
     model.compile(keras.optimizers.Adam(schedule), loss)
     pruning = Pruning(sparsity, begin=int(prune[0] * steps), end=int(prune[1] * steps))
-    model.fit(x, y, batch_size=batch, epochs=epochs, verbose=0, callbacks=[pruning])
+    model.fit(x, y, batch_size=batch, epochs=epochs, verbose=0, callbacks=[pruning] if sparsity else [])
 
 
 class Pruning(keras.callbacks.Callback):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from flow.plan.request import load_request
 from tests.commands import save, tiny_graph
 
 ROOT = Path(__file__).parents[1]
@@ -56,6 +57,10 @@ def test_every_file_of_the_packages_and_the_zoo_is_in_it(wheel):
     for request in (ROOT / "models").glob("*/request.toml"):
         for path in (request, *request.parent.glob("*.keras"), *request.parent.glob("*.npz")):
             assert f"flow/zoo_models/{path.relative_to(ROOT / 'models').as_posix()}" in inside
+        asked = load_request(request)
+        for file in (asked.model, asked.vectors):
+            path = (request.parent / str(file)).resolve()
+            assert f"flow/zoo_models/{path.relative_to(ROOT / 'models').as_posix()}" in inside
     tops = {name.split("/")[0] for name in inside}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"flow", "sim"}
     assert not [name for name in inside if name.endswith((".pyc", "train.py"))]
@@ -72,7 +77,7 @@ def test_it_finds_its_tables_and_its_zoo_outside_the_checkout(site, tmp_path):
         check=True,
     )
     assert Path(done.stdout.strip()) == site / "flow" / "zoo_models"
-    for words, said in (("models", "jet_tagger"), ("parts", "xcvu13p"), ("links", "pcie_mmio")):
+    for words, said in (("models", "digits_mlp_folded"), ("parts", "xcvu13p"), ("links", "pcie_mmio")):
         done = call(site, tmp_path, words)
         assert done.returncode == 0, done.stderr
         assert said in done.stdout
@@ -92,8 +97,9 @@ def test_it_simulates_and_synthesizes_outside_the_checkout(site, tmp_path):
 
 @pytest.mark.campaign
 def test_it_converts_the_zoo_outside_the_checkout(site, tmp_path):
-    done = call(site, tmp_path, "budget", "digits_mlp", "--json")
-    assert done.returncode == 0, done.stderr
-    shown = json.loads(done.stdout)
-    assert (shown["model"], shown["verdict"]) == ("digits_mlp", "met")
-    assert shown["accuracy"]["hls4ml"] > 0.95
+    for name in ("digits_mlp", "digits_mlp_folded"):
+        done = call(site, tmp_path, "budget", name, "--json")
+        assert done.returncode == 0, done.stderr
+        shown = json.loads(done.stdout)
+        assert (shown["model"], shown["verdict"]) == (name, "met")
+        assert shown["accuracy"]["hls4ml"] > 0.95

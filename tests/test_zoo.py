@@ -16,8 +16,17 @@ from flow.zoo import find_subject, zoo_names
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
 MODELS = ROOT / "models"
-SIZES = {"digits_mlp": (64, 32, 32, 10), "jet_tagger": (16, 64, 32, 32, 5)}
-INPUT = {"digits_mlp": (1 / 16, 0, 15 / 16), "jet_tagger": (1 / 64, -32, 32 - 1 / 64)}
+SIZES = {"digits_mlp": (64, 32, 32, 10), "jet_tagger": (16, 64, 32, 32, 5), "wide_mlp": (256, 384, 384, 128)}
+# other wishes for the same network
+OF_NETWORK = {name: name for name in SIZES} | {"digits_mlp_folded": "digits_mlp", "jet_tagger_folded": "jet_tagger"}
+BITS = {"digits_mlp": 6, "jet_tagger": 6, "wide_mlp": 8}
+LEAST_ZEROS = {"digits_mlp": 0.8, "jet_tagger": 0.45, "wide_mlp": 0.0}
+INPUT = {
+    "digits_mlp": (1 / 16, 0, 15 / 16),
+    "jet_tagger": (1 / 64, -32, 32 - 1 / 64),
+    "wide_mlp": (1 / 256, 0, 255 / 256),
+}
+PAYLOAD = {"digits_mlp": (32, 20), "jet_tagger": (24, 10), "wide_mlp": (256, 416)}  # bytes of one inference
 LEAST_ACCURACY = {"digits_mlp": 0.95, "jet_tagger": 0.85}
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="../shared, with the public jets and models, is absent")
 
@@ -39,21 +48,31 @@ def classes(network, x):
 
 
 def test_the_zoo_is_complete():
-    assert zoo_names() == tuple(sorted(SIZES))
-    for name in SIZES:
+    assert zoo_names() == tuple(sorted(OF_NETWORK))
+    for name, network in OF_NETWORK.items():
         assert (MODELS / name / "README.md").is_file()
-        assert find_subject(name).vectors == MODELS / name / "test.npz"
+        found = find_subject(name)
+        assert found.name == name
+        assert found.path.resolve() == MODELS / network / f"{network}.keras"
+        assert found.vectors is not None
+        assert found.vectors.resolve() == MODELS / network / "test.npz"
 
 
-@pytest.mark.parametrize("name", SIZES)
+def test_nothing_is_stored_twice():
+    for name, network in OF_NETWORK.items():
+        if name != network:
+            files = {path.name for path in (MODELS / name).iterdir() if path.name != "__pycache__"}
+            assert files == {"README.md", "request.toml"}
+
+
+@pytest.mark.parametrize("name", OF_NETWORK)
 def test_requests_are_legal(name):
     request = load_request(MODELS / name / "request.toml")
     link, part = find_link(request.link), find_part(request.part)
     assert request.boundary in link.boundaries
     check_reach(link, part)
     check_must_beat(request.must_beat, request.boundary)
-    payload = {"digits_mlp": (32, 20), "jet_tagger": (24, 10)}[name]
-    assert link.fixed_ns(*payload).typical < request.budget_ns
+    assert link.fixed_ns(*PAYLOAD[OF_NETWORK[name]]).typical < request.budget_ns
 
 
 @pytest.mark.parametrize("name", SIZES)
@@ -61,7 +80,7 @@ def test_test_sets_lie_on_the_grid_of_the_input_type(name):
     x, y = vectors(name)
     step, low, high = INPUT[name]
     assert x.dtype == np.float32
-    assert y.dtype == np.int64
+    assert y.dtype == (np.int64 if name in LEAST_ACCURACY else np.float32)
     assert x.shape == (len(y), SIZES[name][0])
     assert np.array_equal(np.rint(x / step) * step, x)
     assert low <= x.min()
@@ -77,21 +96,22 @@ def test_model_files_carry_no_dates_nor_addresses(name):
 
 
 @pytest.mark.parametrize("name", SIZES)
-def test_weights_are_six_bits_and_many_are_zero(name, networks):
+def test_weights_have_their_bits_and_zeros(name, networks):
     convert = pytest.importorskip("keras").ops.convert_to_numpy
     dense = [layer for layer in networks[name].layers if "dense" in layer.name]
     assert (dense[0].kernel.shape[0], *(layer.units for layer in dense)) == SIZES[name]
+    half = 2 ** (BITS[name] - 1)
     for layer in dense:
         for tensor in (layer.kernel, layer.bias):
-            raw = convert(tensor) * 32
+            raw = convert(tensor) * half
             assert np.array_equal(raw, np.rint(raw))
-            assert raw.min() >= -32
-            assert raw.max() <= 31
-        assert (convert(layer.kernel) == 0).mean() > 0.45
+            assert raw.min() >= -half
+            assert raw.max() < half
+        assert (convert(layer.kernel) == 0).mean() > LEAST_ZEROS[name]
     assert not networks[name].compiled
 
 
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", LEAST_ACCURACY)
 def test_accuracy_on_the_committed_test_set(name, networks):
     x, y = vectors(name)
     assert (classes(networks[name], x) == y).mean() >= LEAST_ACCURACY[name]
@@ -107,6 +127,29 @@ def test_the_digits_were_held_out():
     assert np.array_equal(x, x_test)
     assert np.array_equal(y, y_test)
     assert len(x_train) + len(x_test) == 1797
+
+
+def test_wide_mlp_cleans_better_than_averaging(networks):
+    x, y = vectors("wide_mlp")
+    average = x.reshape(-1, 2, 2, 64).mean(axis=2).reshape(-1, 128)
+    answer = networks["wide_mlp"].predict(x, verbose=0)
+    assert np.sqrt(((answer - y) ** 2).mean()) < 0.15
+    assert np.sqrt(((average - y) ** 2).mean()) > 0.22
+
+
+def test_the_pairs_of_wide_mlp_were_held_out():
+    pytest.importorskip("sklearn")
+    pytest.importorskip("qkeras")
+    from models.wide_mlp import train
+
+    rng = np.random.default_rng(train.SEED)
+    seen, others = train.pictures()
+    train.noisy_pairs(rng, seen, train.PAIRS)
+    x, y = vectors("wide_mlp")
+    x_test, y_test = train.noisy_pairs(rng, others, train.TEST)
+    assert np.array_equal(x, x_test)
+    assert np.array_equal(y, y_test)
+    assert not {row.tobytes() for row in seen} & {row.tobytes() for row in others}
 
 
 @needs_shared

@@ -46,3 +46,25 @@ def test_an_installed_zoo_is_preferred(tmp_path, monkeypatch):
     assert zoo.zoo_names() == ("mine",)
     with pytest.raises(UserError, match=r"gone\.keras does not exist"):
         zoo.find_subject("mine")
+
+
+@pytest.mark.parametrize("place", ["models", "flow/zoo_models"])
+def test_a_request_may_name_the_files_of_another_folder(place, tmp_path, monkeypatch):
+    monkeypatch.setattr(zoo, "__file__", str(tmp_path / "flow" / "zoo.py"))
+    folder = tmp_path / place
+    save(tiny_graph(), folder / "net" / "net.json")
+    (folder / "net" / "x.npz").touch()
+    (folder / "net_folded").mkdir()
+    request = folder / "net_folded" / "request.toml"
+    request.write_text('model = "../net/net.json"\nvectors = "../net/x.npz"\nbudget = "5us"\n')
+    assert zoo.zoo_names() == ("net_folded",)
+    monkeypatch.chdir(tmp_path)
+    for name in ("net_folded", f"{place}/net_folded"):
+        found = zoo.find_subject(name)
+        assert (found.name, found.request.budget_ns) == ("net_folded", 5000)
+        assert found.path.samefile(folder / "net" / "net.json")
+        assert found.vectors is not None
+        assert found.vectors.samefile(folder / "net" / "x.npz")
+    (folder / "net" / "net.json").unlink()
+    with pytest.raises(UserError, match=r"net\.json, but .* does not exist"):
+        zoo.find_subject("net_folded")
