@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+import numpy as np
+
 from sim.design import Design, Watch
 from sim.traffic import Due, Traffic
 
@@ -61,7 +63,7 @@ def judge(watch: Watch, traffic: Traffic, trace: Trace) -> Finding:
     _judge_valid(watch, traffic, beats, trace.valid[watch.valid], faults)
     seen = trace.data[watch.data]
     for due in beats:
-        expected, got = watch.expected[due.vector][due.beat], seen[due.cycle] & watch.mask
+        expected, got = watch.expected[due.vector][due.beat], seen[due.cycle] & watch.masks[due.beat]
         if expected != got:
             faults.cycles.add(due.cycle)
             faults.wrong_bits += (expected ^ got).bit_count()
@@ -82,12 +84,14 @@ def judge(watch: Watch, traffic: Traffic, trace: Trace) -> Finding:
 
 def _judge_valid(watch: Watch, traffic: Traffic, beats: list[Due], levels: bytearray, faults: _Faults) -> None:
     due = {beat.cycle: beat for beat in beats}
-    for cycle, level in enumerate(levels):
+    high = np.zeros(len(levels), np.uint8)
+    high[list(due)] = 1
+    for cycle in np.flatnonzero(np.frombuffer(levels, np.uint8) != high).tolist():
         # while rst_i is high, what is in flight may show or not
-        if cycle in traffic.resets or bool(level) == (cycle in due):
+        if cycle in traffic.resets:
             continue
         faults.cycles.add(cycle)
-        if level:
+        if levels[cycle]:
             faults.by_cycle.append((cycle, f"{watch.valid} was high while nothing was due"))
         else:
             beat = due[cycle]
@@ -100,9 +104,9 @@ def _early(watch: Watch, beats: list[Due], seen: dict[int, int]) -> list[int]:
     early: list[int] = []
     for last, due in pairwise(beats):
         expected = watch.expected[due.vector][due.beat]
-        if expected == watch.expected[last.vector][last.beat]:
+        if expected == watch.expected[last.vector][last.beat] & watch.masks[due.beat]:
             continue
-        if seen[due.cycle - 1] & watch.mask != expected:
+        if seen[due.cycle - 1] & watch.masks[due.beat] != expected:
             return []
         early.append(due.cycle)
     return early if len(early) >= TELLING else []
@@ -110,8 +114,8 @@ def _early(watch: Watch, beats: list[Due], seen: dict[int, int]) -> list[int]:
 
 def telling_beats(watch: Watch, traffic: Traffic) -> int:
     """Return the number of beats whose data differ from the beat before: only they can show that data is early."""
-    words = [watch.expected[due.vector][due.beat] for due in traffic.due(watch)]
-    return sum(a != b for a, b in pairwise(words))
+    words = [(watch.expected[due.vector][due.beat], watch.masks[due.beat]) for due in traffic.due(watch)]
+    return sum(a & mask != b for (a, _), (b, mask) in pairwise(words))
 
 
 def first_output(design: Design, traffic: Traffic, trace: Trace) -> int | None:

@@ -46,8 +46,9 @@ class Tensor:
 class Watch:
     """Describe a pair of signals on which beats are due.
 
-    cycles: when the beats of an inference are due, counted from its first input beat. tensors: what a beat holds.
-    expected: for each vector the word of each beat. mask: the bits of the signal that carry them.
+    cycles: when the beats of an inference are due, counted from its first input beat. tensors: what the beats hold.
+    lanes: elements of one beat of a tensor that comes in several. expected: for each vector the word of each beat.
+    masks: for each beat the bits of the signal that carry it; others have no meaning.
     """
 
     name: str
@@ -55,23 +56,33 @@ class Watch:
     data: str
     cycles: tuple[int, ...]
     tensors: tuple[Tensor, ...]
+    lanes: int
     expected: tuple[tuple[int, ...], ...]
-    mask: int
+    masks: tuple[int, ...]
 
     def difference(self, beat: int, expected: int, got: int) -> str:
         """Describe the first element in which two words differ."""
         wrong = expected ^ got
         bit = (wrong & -wrong).bit_length() - 1
         tensor = next(t for t in self.tensors if t.offset <= bit < t.offset + t.bits)
-        per_beat = prod(tensor.shape) // len(self.cycles)
-        return tensor.difference(bit, expected, got, beat * per_beat)
+        return tensor.difference(bit, expected, got, beat * self.lanes)
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Give the words that a memory must hold, and the names that lead to it from the top module."""
+
+    file: str
+    path: tuple[str, ...]
+    words: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Design:
     """Describe the top module and the vectors.
 
-    inputs: `data_i` of each vector. watches: the output port, then the edges.
+    inputs: `data_i` of each vector. watches: the output port, then the edges. memories: those whose contents lie in
+    files.
     """
 
     latency: int
@@ -79,6 +90,7 @@ class Design:
     input_bits: int
     inputs: tuple[int, ...]
     watches: tuple[Watch, ...]
+    memories: tuple[Memory, ...]
 
     @property
     def output(self) -> Watch:
@@ -103,19 +115,30 @@ def _numbers(words: np.ndarray) -> list[int]:
 
 
 def _edge(edge: dict[str, Any], words: np.ndarray) -> Watch:
-    tensor, cycles = _tensor(edge["tensor"]), tuple(edge["cycles"])
-    beat_bits = tensor.bits // len(cycles)
-    mask = (1 << beat_bits) - 1
+    tensor, cycles, lanes = _tensor(edge["tensor"]), tuple(edge["cycles"]), edge["lanes"]
+    size, beat_bits = prod(tensor.shape), lanes * tensor.width
+    if -(-size // lanes) != len(cycles):
+        raise ValueError(
+            f"edge {edge['name']}: {size} elements in beats of {lanes} need other than {len(cycles)} cycles"
+        )
+    masks = tuple((1 << min(lanes, size - beat * lanes) * tensor.width) - 1 for beat in range(len(cycles)))
     expected = tuple(
-        tuple(((number >> (beat * beat_bits)) & mask) << tensor.offset for beat in range(len(cycles)))
-        for number in _numbers(words)
+        tuple((number >> (beat * beat_bits)) & mask for beat, mask in enumerate(masks)) for number in _numbers(words)
     )
     name = f"{tensor.label} ({edge['name']})" if tensor.label != edge["name"] else tensor.label
-    return Watch(name, edge["valid"], edge["data"], cycles, (tensor,), expected, mask << tensor.offset)
+    return Watch(name, edge["valid"], edge["data"], cycles, (tensor,), lanes, expected, masks)
+
+
+def _memory(memory: dict[str, Any], folder: Path) -> Memory:
+    words = tuple(int(line, 16) for line in (folder / memory["file"]).read_text().split())
+    return Memory(memory["file"], tuple(memory["path"].split(".")), words)
 
 
 def load_design(signature: Path, vectors: Path, *, edges: bool) -> Design:
-    """Read both files; without `edges` only the ports are watched, as fits a netlist."""
+    """Read both files, and those of memories; without `edges` only the ports are known, as fits a netlist.
+
+    The word of an edge's tensor, of the vectors, begins with its first element at bit 0, and so do the edge's signals.
+    """
     described = json.loads(signature.read_text())
     outputs = tuple(_tensor(port) for port in described["outputs"])
     mask = sum(((1 << t.bits) - 1) << t.offset for t in outputs)
@@ -123,8 +146,10 @@ def load_design(signature: Path, vectors: Path, *, edges: bool) -> Design:
     with np.load(vectors, allow_pickle=False) as arrays:
         inputs = tuple(_numbers(arrays["words_in"]))
         results = tuple((number,) for number in _numbers(arrays["words_out"]))
-        watches = [Watch("output", "valid_o", "data_o", (latency,), outputs, results, mask)]
+        whole = max(prod(t.shape) for t in outputs)
+        watches = [Watch("output", "valid_o", "data_o", (latency,), outputs, whole, results, (mask,))]
         if edges:
             watches += [_edge(edge, arrays[f"edge{k}"]) for k, edge in enumerate(described["edges"])]
     input_bits = max(t.offset + t.bits for t in map(_tensor, described["inputs"]))
-    return Design(latency, described["interval_cycles"], input_bits, inputs, tuple(watches))
+    memories = tuple(_memory(entry, signature.parent) for entry in described["memories"]) if edges else ()
+    return Design(latency, described["interval_cycles"], input_bits, inputs, tuple(watches), memories)

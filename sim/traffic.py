@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from sim.design import Design, Watch
 
 SETTLE = 8  # cycles that are watched after the last beat was due
-RESET_ROUNDS = 12
+RESET_ROUNDS = 16
+RESTLESS = 6  # cycles after a start or a reset in each of which data_i changes while valid_i is low
+SELDOM = 0.05  # how often it changes later on
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,8 +24,7 @@ class Start:
     vector: int
 
 
-@dataclass(frozen=True, slots=True)
-class Due:
+class Due(NamedTuple):
     """Expect beat `beat` of inference `inference` at `cycle`."""
 
     cycle: int
@@ -40,14 +43,25 @@ class Traffic:
 
     def due(self, watch: Watch) -> list[Due]:
         """Return the beats that must show on a watch, in order: those that no reset overtakes."""
-        resets = sorted(self.resets)
+        ends = [*sorted(reset for reset in self.resets if reset < self.cycles), self.cycles]
         beats = []
         for k, start in enumerate(self.starts):
-            reset = next((r for r in resets if r >= start.cycle), self.cycles)
+            end = ends[bisect_left(ends, start.cycle)]
             for beat, offset in enumerate(watch.cycles):
-                if start.cycle + offset < min(reset, self.cycles):
+                if start.cycle + offset < end:
                     beats.append(Due(start.cycle + offset, k, start.vector, beat))
-        return sorted(beats, key=lambda due: due.cycle)
+        return sorted(beats)
+
+    def changes(self, rng: np.random.Generator) -> list[int]:
+        """Return the cycles in which inputs change, ascending.
+
+        An input stands for one cycle; before and after it data_i is random, and goes on changing for some cycles, and
+        seldom after that: what reads it at a wrong time reads something else.
+        """
+        starts = {start.cycle for start in self.starts}
+        found = {0, *(cycle + k for cycle in starts | self.resets for k in range(-1, RESTLESS + 1))}
+        found.update(np.flatnonzero(rng.random(self.cycles) < SELDOM).tolist())
+        return sorted(cycle for cycle in found if 0 <= cycle < self.cycles)
 
 
 def _traffic(design: Design, cycles: list[int], vectors: list[int], resets: frozenset[int] = frozenset()) -> Traffic:
@@ -79,7 +93,8 @@ def with_gaps(design: Design, count: int, rng: np.random.Generator) -> Traffic:
 def with_resets(design: Design, rng: np.random.Generator) -> Traffic:
     """Return traffic that is reset again and again while inferences are in flight, for one cycle each time.
 
-    An inference is presented in the very cycle of the reset too: it must vanish as well.
+    An inference is presented in the very cycle of the reset too: it must vanish as well. The next one comes at once, or
+    after a while in which nothing may come of those before.
     """
     cycles: list[int] = []
     resets: set[int] = set()
@@ -89,8 +104,9 @@ def with_resets(design: Design, rng: np.random.Generator) -> Traffic:
         cycles += range(cycle, reset, design.interval)
         cycles.append(reset)
         resets.add(reset)
-        cycle = reset + 1
-    cycles += [cycle + k * design.interval for k in range(2 * design.depth + 2)]
+        cycle = reset + 1 + int(rng.integers(2)) * int(rng.integers(design.depth + SETTLE))
+    last = 2 * (design.depth // design.interval) + 2
+    cycles += [cycle + k * design.interval for k in range(last)]
     return _traffic(design, cycles, rng.integers(len(design.inputs), size=len(cycles)).tolist(), frozenset(resets))
 
 

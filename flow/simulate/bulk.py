@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from flow.errors import UserError, VerificationError
 from flow.rtl.packing import word_count
 from flow.rtl.signature import Signature, load_signature
-from flow.simulate.runner import design_sources, present
+from flow.simulate.runner import check_memories, design_sources, present
 from flow.simulate.verilator import CPP, Design, build_design, find_toolchain, processors
 
 CHUNK = 2048  # inferences per call; progress is told after each
@@ -110,6 +110,7 @@ def bulk_model(folder: Path, *, inferences: int = FEW) -> BulkModel:
     sources = design_sources(folder, signature)
     for path in sources:
         present(path, folder)
+    check_memories(folder, signature)
     design = Design(
         top=signature.top,
         sources=sources,

@@ -33,9 +33,13 @@ class WrongEdge:
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """Hold what the bench found with one seed for the random initial contents of registers."""
+    """Hold what the bench found with one seed for the random initial contents of registers.
+
+    stream: inferences that it ran back to back.
+    """
 
     seed: int
+    stream: int
     latency: int | None
     interval: float | None
     mismatches: int
@@ -118,7 +122,8 @@ def combine(
     checks = [_over_seeds(name, seeds) for name in names]
     failed = [str(seed.seed) for seed in seeds if not all(check.passed for check in seed.checks)]
     which = ", ".join(str(seed.seed) for seed in seeds)
-    detail = f"registers start with random contents, seeds {which}"
+    counts = ", ".join(f"{seed.stream:,}" for seed in seeds)
+    detail = f"registers start with random contents, seeds {which}; {counts} inferences back to back"
     if failed:
         detail = f"fails with registers starting as seeds {', '.join(failed)} of {which} say"
     if seeds:

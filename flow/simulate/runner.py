@@ -22,10 +22,13 @@ from flow.simulate.result import RUN, Check, SeedResult, SimulationResult, combi
 from flow.simulate.vectors import Vectors, save_vectors
 from flow.simulate.verilator import Design, build_design, find_toolchain, processors
 
-STREAM = 1000  # inferences back to back with the first seed
+STREAM = 1000  # inferences back to back with the first seed, at least
 STREAM_AGAIN = 200  # and with the others, which differ in initial contents only
 GAPS = 300
 GAPS_AGAIN = 100
+FEWEST = 8
+CYCLES = 200_000  # that more vectors than STREAM, and gaps, may take with the first seed
+CYCLES_AGAIN = 20_000
 SLOWEST_CYCLES_PER_SECOND = 100
 START_SECONDS = 120
 SOURCES = {".sv", ".v"}
@@ -56,6 +59,8 @@ def simulate(
     _check_vectors(signature, vectors)
     if not seeds:
         raise UserError("a simulation needs at least one seed for the initial contents of registers")
+    if netlist is None:
+        check_memories(folder, signature)
     changed = changed_files(folder, signature) if netlist is None else ()
     sources = design_sources(folder, signature) if netlist is None else (netlist, *cell_models)
     for path in sources:
@@ -95,13 +100,24 @@ def simulate(
         raise UserError(f"cannot write the simulation into {work}: {error.strerror}") from None
     result = combine(
         tuple(found for found in results if isinstance(found, SeedResult)),
-        vectors=vectors.count,
+        vectors=min(vectors.count, traffic_counts(signature, vectors.count, first=True)[0]),
         edges=len(signature.edges) if netlist is None else 0,
         changed_files=changed,
         unfinished=tuple(found for found in results if isinstance(found, Check)),
     )
     (work / f"{prefix}result.json").write_bytes(result_to_json(result))
     return result
+
+
+def traffic_counts(signature: Signature, vectors: int, *, first: bool) -> tuple[int, int]:
+    """Return how many inferences one seed runs back to back, and how many with gaps.
+
+    With the first seed all vectors, and at least 1,000 inferences; where the interval is long not much more than that.
+    """
+    room = (CYCLES if first else CYCLES_AGAIN) // signature.interval_cycles
+    if first:
+        return max(STREAM, min(vectors, room)), max(FEWEST, min(GAPS, room // 4))
+    return max(FEWEST, min(STREAM_AGAIN, room)), max(FEWEST, min(GAPS_AGAIN, room // 4))
 
 
 def _keep_waves(made: Path, kept: Path) -> None:
@@ -111,6 +127,18 @@ def _keep_waves(made: Path, kept: Path) -> None:
     content[FST_DATE] = bytes(FST_DATE.stop - FST_DATE.start)
     kept.write_bytes(content)
     made.unlink()
+
+
+def check_memories(folder: Path, signature: Signature) -> None:
+    """Raise UserError where a memory's file is missing or holds other words than were built.
+
+    Hardware may be changed by hand, but contents are the network's own.
+    """
+    hashes = {file.path: file.sha256 for file in signature.files}
+    for memory in signature.memories:
+        path = present(folder / memory.file, folder)
+        if hashlib.sha256(path.read_bytes()).hexdigest() != hashes.get(memory.file):
+            raise UserError(f"{path} is no longer as it was built; renew it: fpgaflow build")
 
 
 def changed_files(folder: Path, signature: Signature) -> tuple[str, ...]:
@@ -130,7 +158,7 @@ def design_sources(folder: Path, signature: Signature) -> tuple[Path, ...]:
 def present(path: Path, folder: Path) -> Path:
     """Return `path`; raise UserError when the file is missing."""
     if not path.is_file():
-        raise UserError(f"{path} is missing; build the design in {folder} again")
+        raise UserError(f"{path} is missing; build the design in {folder} again: fpgaflow build")
     return path
 
 
@@ -167,6 +195,8 @@ def _design(signature: Signature, sources: tuple[Path, ...], *, edges: bool, wav
     lines += [
         f'public_flat_rd -module "{signature.top}" -var "{name}"' for name in dict.fromkeys(seen) if name not in written
     ]
+    if edges:
+        lines += [f'public_flat_rd -module "{memory.module}" -var "words"' for memory in signature.memories]
     return Design(
         top=signature.top,
         sources=sources,
@@ -197,8 +227,7 @@ class _Bench:
     def run(self, seed: int, *, first: bool) -> SeedResult | Check:
         results = self.build / f"results_{seed}.json"
         results.unlink(missing_ok=True)
-        stream = max(STREAM, self.vectors) if first else STREAM_AGAIN
-        gaps = GAPS if first else GAPS_AGAIN
+        stream, gaps = traffic_counts(self.signature, self.vectors, first=first)
         order = {
             "signature": str(self.folder / "signature.json"),
             "vectors": str(self.folder / "sim" / "vectors.npz"),
@@ -213,7 +242,8 @@ class _Bench:
         command = [str(self.program), "+verilator+rand+reset+2", f"+verilator+seed+{seed}"]
         if self.waves and first:
             command += ["--trace", "--trace-file", str(self.build / "waves.fst")]
-        cycles = (stream + 2 * gaps) * self.signature.interval_cycles + 100 * (self.signature.latency_cycles + 20)
+        deepest = max([self.signature.latency_cycles, *(edge.cycles[-1] for edge in self.signature.edges)])
+        cycles = (stream + gaps) * self.signature.interval_cycles + (gaps + 100) * (deepest + 20)
         limit = START_SECONDS + cycles / SLOWEST_CYCLES_PER_SECOND
         status = self._execute(command, self._environment(seed, order_path), seed, limit)
         if status is None:
