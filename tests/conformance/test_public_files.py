@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from flow.engines.folded import Folded
+from flow.latency.budget import Verdict
+from flow.plan.plan import load_plan
 from flow.steps.context import Options
 from flow.steps.run import run_to
 
@@ -43,3 +46,44 @@ def test_a_public_network_is_exact_in_hardware(file: str, least_accuracy: float,
     assert report.accuracy.rtl == report.accuracy.hls4ml
     assert report.accuracy.framework == pytest.approx(report.accuracy.rtl, abs=1 / 500)
     assert report.accuracy.rtl >= least_accuracy
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize(
+    ("file", "part", "clock", "edges"),
+    [
+        ("KERAS_3layer.json", "xc7a100t", "100MHz", 5),
+        ("KERAS_dense_16x100x100x100x100x100x5.json", "xc7k325t", "200MHz", 7),
+    ],
+)
+def test_a_public_16_bit_network_is_folded_and_exact(
+    file: str, part: str, clock: str, edges: int, tmp_path: Path
+) -> None:
+    """Default precision, fixed<16,6>: neither fits its part unrolled, both fit folded and answer within 5 µs."""
+    asked = Options(
+        model=str(SHARED / "models" / file),
+        vectors=str(JETS),
+        budget="5us",
+        part=part,
+        clock=clock,
+        link="direct",
+        boundary="core",
+        out=tmp_path,
+    )
+    report = run_to("simulate", asked)
+    assert report.verified, [check for check in report.checks if not check.passed]
+    assert report.verdict is Verdict.MET
+    assert report.bit_exact is not None
+    assert (report.bit_exact.vectors, report.bit_exact.mismatches) == (500, 0)
+    assert report.bit_exact.reference == "hls4ml's C simulation"
+    assert report.timeline is not None
+    assert report.timeline.edges >= edges  # and what stands between engines of different beats
+    assert report.timeline.beats_wrong == 0
+    assert report.latency.cycles_simulated == report.latency.cycles_predicted
+    assert report.ii.cycles_simulated == report.ii.cycles_predicted > 1
+    folded = [choice for choice in load_plan(tmp_path / "plan.json").choices if isinstance(choice, Folded)]
+    assert folded
+    # hls/ has the plan's knobs
+    parameters = (tmp_path / "hls" / "firmware" / "parameters.h").read_text()
+    assert parameters.count("nnet::resource;") == len(folded)
