@@ -1,0 +1,100 @@
+"""What a read-only memory takes on each family: block RAM as Yosys maps it, or LUTs.
+
+Yosys lays a memory out in blocks of one shape: `lanes` bits wide, as deep as that leaves. A memory that is deeper than
+a block becomes several banks, whose words stand side by side in the lanes; a multiplexer picks the bank that was
+addressed. Of all shapes it takes the one of the least cost, where a block costs what the family's library says and each
+multiplexer input beyond the first half a point (Yosys 0.70, pass memory_libmap and the families' brams*.txt). This file
+computes the same choice, so that the number of blocks is exact; the tests compare it with Yosys.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from flow.device.parts import Family
+
+MULTIPLEXER_COST = 0.5
+"""Points that Yosys counts for one bit of one two-to-one multiplexer behind the banks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Describe one way to use a family's block RAM.
+
+    lanes: the widths of its read port in bits. depth: words at the narrowest width; each next width halves it. cost: in
+    Yosys' points. halves: of the block that flow/synth counts (a RAMB18 is half a RAMB36).
+    """
+
+    lanes: tuple[int, ...]
+    depth: int
+    cost: int
+    halves: int
+
+
+_NARROW = (1, 2, 4, 9, 18)
+_WIDE = (*_NARROW, 36)
+_XILINX = (
+    Block(_NARROW, 16384, 129, 1),
+    Block(_WIDE, 32768, 257, 2),
+    Block(_WIDE, 16384, 129, 1),
+    Block((*_WIDE, 72), 32768, 257, 2),
+)
+_CASCADE = Block((1,), 65536, 513, 4)  # two RAMB36E1 that share an address
+
+BLOCKS: dict[Family, tuple[Block, ...]] = {
+    "xcup": _XILINX,
+    "xcu": _XILINX,
+    "xc7": (*_XILINX[:2], _CASCADE, *_XILINX[2:]),
+    "ecp5": (Block(_NARROW, 16384, 128, 2), Block(_WIDE, 16384, 128, 2)),
+    "ice40": (Block((2, 4, 8, 16), 2048, 64, 2),),
+    "gowin": (Block(_WIDE, 16384, 128, 2),),
+}
+"""Each family's blocks in the order in which Yosys looks at them: of equal costs the first one wins."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockLayout:
+    """Say how a memory lies in blocks: `count` blocks of `lane` bits, its words spread over `banks`."""
+
+    count: int
+    lane: int
+    banks: int
+    halves: int
+
+    @property
+    def select_bits(self) -> int:
+        """Return the registered address bits that pick the bank: flip-flops beside the blocks."""
+        return (self.banks - 1).bit_length()
+
+
+def block_layout(words: int, width: int, family: Family) -> BlockLayout:
+    """Return how Yosys lays out a memory of `words` words of `width` bits with one synchronous read port."""
+    best: tuple[float, BlockLayout] | None = None
+    for block in BLOCKS[family]:
+        cost, layout = _best_of(block, words, width)
+        if best is None or cost < best[0]:
+            best = cost, layout
+    assert best is not None
+    return best[1]
+
+
+def _best_of(block: Block, words: int, width: int) -> tuple[float, BlockLayout]:
+    best: tuple[float, BlockLayout] | None = None
+    for k, lane in enumerate(block.lanes):
+        banks = -(-words // (block.depth >> k))
+        count = -(-banks * width // lane)
+        cost = block.cost * count + MULTIPLEXER_COST * (banks - 1) * width
+        if best is None or cost < int(best[0]):  # Yosys keeps the best cost of a block without its fraction
+            best = cost, BlockLayout(count, lane, banks, count * block.halves)
+    assert best is not None
+    return best
+
+
+def bram_halves(words: int, width: int, family: Family) -> int:
+    """Return the block RAM that a memory takes, in halves of the family's block; exactly what Yosys maps it to.
+
+    words: at least 2. width: bits, at least 1. A design's blocks are the sum of its halves, divided by two, rounded up.
+    """
+    return block_layout(words, width, family).halves
