@@ -191,7 +191,8 @@ class Bench:
             return
         faults = [fault for memory in self.design.memories if (fault := self._wrong_word(memory)) is not None]
         words = sum(len(memory.words) for memory in self.design.memories)
-        self.check("memory", faults, f"{words:,} words of {len(self.design.memories)} memories as their files say")
+        which = "the memory" if len(self.design.memories) == 1 else f"{len(self.design.memories)} memories"
+        self.check("memory", faults, f"{words:,} words of {which} as their files say")
 
     def _wrong_word(self, memory: Memory) -> str | None:
         handle = self.dut

@@ -1,4 +1,4 @@
-"""Two small designs written by hand, with their signatures and vectors, in a run's folder."""
+"""Three small designs written by hand, with their signatures and vectors, in a run's folder."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from flow.fixed import FixedArray, FixedType
-from flow.rtl.signature import FORMAT, Edge, HashedFile, Signature, TensorPort, signature_to_json
+from flow.rtl.signature import FORMAT, Edge, HashedFile, Signature, StoredMemory, TensorPort, signature_to_json
 from flow.simulate.vectors import Vectors, expected
 
 X = TensorPort("x", "the input", (3,), FixedType(8, 4), 0)
 SUMS = TensorPort("sums", "dense 1", (2,), FixedType(9, 5), 0)
 RELU = TensorPort("relu", "relu", (2,), FixedType(8, 4, signed=False), 0)
 Y = TensorPort("y", "dense 2", (2,), FixedType(12, 6), 0)
+FIVE = TensorPort("x", "the input", (5,), FixedType(8, 4), 0)
+PRODUCTS = TensorPort("products", "products", (5,), FixedType(12, 8), 0)
+SUM = TensorPort("sum", "sum", (1,), FixedType(15, 11), 0)
 TOTAL = TensorPort("total", "total", (1,), FixedType(11, 7), 0)
 
 PIPELINE = """
@@ -98,13 +101,76 @@ endmodule
 """
 
 
+BEATS = """
+module beats_rom (input logic [1:0] address_i, output logic [7:0] word_o);
+  logic [7:0] words [3];
+  initial $readmemh("beats.mem", words);
+  assign word_o = words[address_i];
+endmodule
+
+module beats (
+    input  logic        clk_i,
+    input  logic        rst_i,
+    input  logic        valid_i,
+    input  logic [39:0] data_i,
+    output logic        valid_o,
+    output logic [14:0] data_o,
+    output logic        overrun_o
+);
+  logic [39:0] hold_q;
+  logic [1:0] beat_q, last_beat_q;
+  logic busy_q, odd_q;
+  wire x_valid = busy_q && !odd_q;
+  wire [15:0] x_data = hold_q[15:0];
+  logic [7:0] word;
+  beats_rom u_rom (.address_i(beat_q), .word_o(word));
+  logic products_valid_q, total_valid_q;
+  logic signed [11:0] product0_q, product1_q;
+  wire [23:0] products = {product1_q, product0_q};
+  logic signed [14:0] total_q;
+  logic [2:0] left_q;
+  always_ff @(posedge clk_i) begin
+    if (valid_i) hold_q <= data_i;
+    else if (busy_q && odd_q) hold_q <= {16'hBEEF, hold_q[39:16]};
+    product0_q <= 12'(signed'(x_data[7:0])) * 12'(signed'(word[3:0]));
+    product1_q <= 12'(signed'(x_data[15:8])) * 12'(signed'(word[7:4]));
+    last_beat_q <= beat_q;
+    if (products_valid_q) begin
+      if (last_beat_q == 2'd0) total_q <= 15'(product0_q) + 15'(product1_q);
+      else if (last_beat_q == 2'd1) total_q <= total_q + 15'(product0_q) + 15'(product1_q);
+      else total_q <= total_q + 15'(product0_q);
+    end
+    if (rst_i) begin
+      {busy_q, odd_q, beat_q, products_valid_q, total_valid_q, left_q} <= '0;
+    end else begin
+      products_valid_q <= x_valid;
+      total_valid_q <= products_valid_q && last_beat_q == 2'd2;
+      left_q <= valid_i ? 3'd4 : left_q - 3'(left_q != 3'd0);
+      if (valid_i) begin
+        {busy_q, odd_q, beat_q} <= 4'b1000;
+      end else if (busy_q) begin
+        odd_q <= !odd_q;
+        beat_q <= beat_q + 2'(odd_q);
+        busy_q <= !(x_valid && beat_q == 2'd2);
+      end
+    end
+  end
+  assign valid_o = total_valid_q;
+  assign data_o = total_q;
+  assign overrun_o = valid_i && left_q != 3'd0;
+endmodule
+"""
+BEATS_CONTENTS = "3a\n7f\ne9\n"  # weights 0 and 1, 2 and 3, 4 and one that no element meets
+
+
 @dataclass(frozen=True, slots=True)
 class HandDesign:
-    """Hold a design's text, its true signature, and vectors for it."""
+    """Hold a design's text, its true signature, vectors for it, and the contents of its memories by file."""
 
     text: str
     signature: Signature
     vectors: Vectors
+    contents: tuple[tuple[str, str], ...] = ()
 
     def write(self, folder: Path, *, edits: dict[str, str] | None = None, signature: Signature | None = None) -> Path:
         """Write a run's folder; `edits` are made in the text, which must hold each of them once."""
@@ -115,7 +181,10 @@ class HandDesign:
         (folder / "rtl").mkdir(parents=True, exist_ok=True)
         path = f"rtl/{self.signature.top}.sv"
         (folder / path).write_text(text)
-        files = (HashedFile(path, hashlib.sha256(text.encode()).hexdigest()),)
+        texts = {path: text, **dict(self.contents)}
+        for name, content in self.contents:
+            (folder / name).write_text(content)
+        files = tuple(HashedFile(name, hashlib.sha256(content.encode()).hexdigest()) for name, content in texts.items())
         written = replace(signature or self.signature, files=files)
         (folder / "signature.json").write_bytes(signature_to_json(written))
         return folder
@@ -166,3 +235,30 @@ def serial(count: int = 50) -> HandDesign:
     )
     values = {"x": FixedArray(x, X.type), "total": FixedArray(total, TOTAL.type)}
     return HandDesign(SERIAL, signature, expected(signature, values))
+
+
+def beats(count: int = 50) -> HandDesign:
+    """Return a design of latency 7 and interval 5 whose edges carry beats of two lanes, and which has a memory."""
+    x = np.random.default_rng(5).integers(-128, 128, size=(count, 5))
+    weights = np.array([int(line[k], 16) for line in BEATS_CONTENTS.split() for k in (1, 0)][:5])
+    products = x * np.where(weights > 7, weights - 16, weights)
+    signature = Signature(
+        format=FORMAT,
+        model="hand",
+        top="beats",
+        latency_cycles=7,
+        interval_cycles=5,
+        inputs=(FIVE,),
+        outputs=(SUM,),
+        edges=(
+            Edge("x_by_2", "x", "x_data", "x_valid", FIVE, 2, (1, 3, 5)),
+            Edge("products", "products", "products", "products_valid_q", PRODUCTS, 2, (2, 4, 6)),
+        ),
+        files=(),
+        memories=(StoredMemory("rtl/beats.mem", 3, 8, "beats_rom", "u_rom.words"),),
+    )
+    values = {
+        port.name: FixedArray(raw, port.type)
+        for port, raw in ((FIVE, x), (PRODUCTS, products), (SUM, products.sum(axis=1, keepdims=True)))
+    }
+    return HandDesign(BEATS, signature, expected(signature, values), (("rtl/beats.mem", BEATS_CONTENTS),))

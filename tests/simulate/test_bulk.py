@@ -8,12 +8,12 @@ import pytest
 
 from flow.errors import UserError, VerificationError
 from flow.simulate.bulk import bulk_model
-from tests.simulate.designs import HandDesign, pipeline, serial
+from tests.simulate.designs import HandDesign, beats, pipeline, serial
 
 pytestmark = pytest.mark.eda
 
 
-@pytest.mark.parametrize("design", [pipeline(5000), serial(5000)], ids=["pipeline", "serial"])
+@pytest.mark.parametrize("design", [pipeline(5000), serial(5000), beats(5000)], ids=["pipeline", "serial", "beats"])
 def test_bulk_results_are_those_of_the_evaluator(design: HandDesign, tmp_path: Path) -> None:
     model = bulk_model(design.write(tmp_path / "a folder"))
     steps: list[tuple[int, int]] = []

@@ -18,11 +18,13 @@ BEATS = Watch(
     data="d",
     cycles=(2, 3),
     tensors=(Tensor("halves", (4,), 4, 1, True, 0),),
+    lanes=2,
     expected=tuple((word, word << 3 & 0xFF) for word in WORDS),
-    mask=0xFF,
+    masks=(0xFF, 0xFF),
 )
-PORT = replace(BEATS, name="output", cycles=(5,), expected=tuple((word,) for word in WORDS))
-DESIGN = Design(latency=5, interval=2, input_bits=8, inputs=WORDS, watches=(PORT, BEATS))
+PORT = replace(BEATS, name="output", cycles=(5,), expected=tuple((word,) for word in WORDS), masks=(0xFF,))
+DESIGN = Design(latency=5, interval=2, input_bits=8, inputs=WORDS, watches=(PORT, BEATS), memories=())
+SLOW = replace(DESIGN, latency=40, interval=30, watches=(replace(PORT, cycles=(40,)), replace(BEATS, cycles=(9, 38))))
 
 
 def perfect(watch: Watch, traffic: Traffic, shift_valid: int = 0, shift_data: int = 0, hold: int = 0) -> Trace:
@@ -80,6 +82,32 @@ def test_one_wrong_bit_names_its_element() -> None:
     assert finding.mismatch == "'halves'[3]: expected 0.5 (raw 1), got -3.5 (raw -7), inference 2 (vector 2)"
 
 
+def test_empty_lanes_are_not_compared() -> None:
+    # the second beat carries three elements of two: the last lane is empty
+    odd = replace(BEATS, tensors=(Tensor("halves", (3,), 4, 1, True, 0),), masks=(0xFF, 0x0F))
+    odd = replace(odd, expected=tuple((word, word << 3 & 0x0F) for word in WORDS))
+    traffic = back_to_back(DESIGN, 30)
+    trace = perfect(odd, traffic)
+    seconds = [due for due in traffic.due(odd) if due.beat == 1]
+    for due in seconds:
+        trace.data["d"][due.cycle] |= 0xD0
+    assert judge(odd, traffic, trace).wrong == 0
+    trace.data["d"][seconds[5].cycle] ^= 0x08
+    finding = judge(odd, traffic, trace)
+    assert (finding.wrong, finding.wrong_bits) == (1, 1)
+    assert finding.mismatch is not None
+    assert finding.mismatch.startswith("'halves'[2]: ")
+
+
+@pytest.mark.parametrize("watch", SLOW.watches)
+def test_beats_of_several_inferences_may_be_in_flight(watch: Watch) -> None:
+    traffic = with_gaps(SLOW, 40, np.random.default_rng(1))
+    assert judge(watch, traffic, perfect(watch, traffic)).wrong == 0
+    trace = perfect(watch, traffic)
+    trace.valid["v"][traffic.due(watch)[3].cycle] = 0
+    assert judge(watch, traffic, trace).wrong == 1
+
+
 def test_one_stray_or_missing_valid_is_found() -> None:
     traffic = back_to_back(DESIGN, 5)
     trace = perfect(PORT, traffic)
@@ -115,6 +143,25 @@ def test_traffic_keeps_the_interval_and_ends_empty() -> None:
     assert {start.cycle for start in resets.starts} >= resets.resets - {0}
     taken = len(resets.starts) - len(resets.due(PORT))
     assert taken > len(resets.resets) - 1
+
+
+def test_long_designs_are_reset_before_and_after_they_settle() -> None:
+    traffic = with_resets(SLOW, np.random.default_rng(2))
+    resets = sorted(traffic.resets - {0})
+    follow = [next(start.cycle for start in traffic.starts if start.cycle > reset) - reset for reset in resets]
+    assert min(follow) == 1
+    assert max(follow) > SLOW.depth // 2
+    ends = [reset - max(start.cycle for start in traffic.starts if start.cycle < reset) for reset in resets]
+    assert min(ends) < SLOW.interval // 2
+    assert traffic.cycles < len(resets) * 3 * (SLOW.depth + SLOW.interval)
+
+
+def test_the_input_moves_around_every_start_and_seldom_else() -> None:
+    traffic = back_to_back(SLOW, 100)
+    changes = traffic.changes(np.random.default_rng(1))
+    assert set(changes) >= {start.cycle + k for start in traffic.starts for k in (-1, 0, 1, 2)} - {-1}
+    assert len(changes) < traffic.cycles / 2
+    assert back_to_back(DESIGN, 50).changes(np.random.default_rng(1))[:99] == list(range(99))
 
 
 def test_latency_and_interval_are_measured() -> None:

@@ -11,10 +11,10 @@ import pytest
 
 from flow.errors import MissingTool, UserError, VerificationError
 from flow.rtl.signature import Edge, Signature
-from flow.simulate import runner
+from flow.simulate import bulk, runner
 from flow.simulate.result import SimulationResult, load_result
 from flow.simulate.runner import simulate
-from tests.simulate.designs import SERIAL, HandDesign, pipeline, serial
+from tests.simulate.designs import BEATS_CONTENTS, SERIAL, HandDesign, beats, pipeline, serial
 
 pytestmark = pytest.mark.eda
 
@@ -65,6 +65,86 @@ def test_a_right_design_of_interval_3_passes(tmp_path: Path) -> None:
     assert result.passed, result.failures
     assert (result.latency_simulated, result.interval_simulated) == (4, 3.0)
     assert {"overrun", "recovery"} <= {check.name for check in result.checks}
+
+
+@pytest.fixture(scope="module")
+def beats_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return beats().write(tmp_path_factory.mktemp("beats"))
+
+
+def test_a_right_design_of_several_beats_passes(beats_folder: Path) -> None:
+    result = simulate(beats_folder, vectors=beats().vectors, seeds=(1, 2))
+    assert result.passed, result.failures
+    assert (result.latency_simulated, result.interval_simulated, result.edges) == (7, 5.0, 2)
+    assert result.beats_checked > 7 * 1500
+    details = {check.name: check.detail for check in result.checks}
+    assert details["memory"] == "3 words of the memory as their files say"
+    assert details["random state"].endswith("seeds 1, 2; 1,000, 200 inferences back to back")
+    assert details["overrun"].endswith("at a distance of 4 and 2 and 1 cycles")
+
+
+BEATS_FAULTS = {
+    "lanes exchanged": (
+        {"wire [15:0] x_data = hold_q[15:0];": "wire [15:0] x_data = {hold_q[7:0], hold_q[15:8]};"},
+        {"timeline", "stream"},
+    ),
+    "middle beat wrong": ({"words[address_i]": "words[address_i] ^ 8'(address_i == 2'd1)"}, {"timeline", "stream"}),
+    "beat one cycle late": (
+        {"wire x_valid = busy_q && !odd_q;": "wire x_valid = busy_q && odd_q;"},
+        {"timeline", "stream", "latency"},
+    ),
+    "sequencer that no reset clears": (
+        {"{busy_q, odd_q, beat_q, products_valid_q, total": "{products_valid_q, total"},
+        {"reset"},
+    ),
+    "memory that is not filled": ({'  initial $readmemh("beats.mem", words);\n': ""}, {"memory", "stream"}),
+    "word changed": (
+        {"words);": "words);\n  initial words[2] = 8'h09;"},
+        {"memory"},  # in the lane that no element meets
+    ),
+    "overrun high too late": ({"valid_i ? 3'd4": "valid_i ? 3'd3"}, {"overrun"}),
+}
+
+
+@pytest.mark.parametrize("fault", BEATS_FAULTS)
+def test_a_fault_of_a_design_of_several_beats_is_named(fault: str, tmp_path: Path) -> None:
+    edits, checks = BEATS_FAULTS[fault]
+    result = simulate(beats().write(tmp_path, edits=edits), vectors=beats().vectors, seeds=ONE_SEED)
+    assert checks <= failed(result), result.checks
+    if checks == {"memory"}:
+        assert failed(result) == checks
+        assert "word 2 of u_rom.words is 9, not e9 as rtl/beats.mem says" in result.failures[0].detail
+
+
+@pytest.mark.usefixtures("beats_folder")
+def test_contents_of_memories_are_never_changed_by_hand(beats_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object) -> Path:
+        raise AssertionError("compiled")
+
+    monkeypatch.setattr(runner, "build_design", never)
+    monkeypatch.setattr(bulk, "build_design", never)
+    path, text = beats_folder / "rtl" / "beats.mem", BEATS_CONTENTS
+    try:
+        path.write_text(text.replace("7f", "7e"))
+        for run in (lambda: simulate(beats_folder, vectors=beats().vectors), lambda: bulk.bulk_model(beats_folder)):
+            with pytest.raises(UserError, match=r"beats\.mem is no longer as it was built; .*: fpgaflow build"):
+                run()
+        path.unlink()
+        for run in (lambda: simulate(beats_folder, vectors=beats().vectors), lambda: bulk.bulk_model(beats_folder)):
+            with pytest.raises(UserError, match=r"beats\.mem is missing; .*: fpgaflow build"):
+                run()
+    finally:
+        path.write_text(text)
+
+
+def test_long_intervals_get_fewer_inferences_but_never_less_than_a_thousand() -> None:
+    signature = beats().signature
+    fast, slow = replace(signature, interval_cycles=1), replace(signature, interval_cycles=300)
+    assert runner.traffic_counts(fast, 5000, first=True) == (5000, 300)
+    assert runner.traffic_counts(fast, 50, first=False) == (200, 100)
+    assert runner.traffic_counts(slow, 5000, first=True) == (1000, 166)
+    assert runner.traffic_counts(slow, 5000, first=False) == (66, 16)
+    assert runner.traffic_counts(replace(slow, interval_cycles=10**6), 1, first=False) == (8, 8)
 
 
 LATE_VALID = "logic late_q; always_ff @(posedge clk_i) late_q <= y_valid_q && !rst_i; assign valid_o = late_q;"
