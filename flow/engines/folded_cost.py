@@ -1,163 +1,261 @@
 """LUT, FF, DSP and block RAM of a folded engine and of a width converter, without generating them.
 
-Facet 3 of `folded`: DSP blocks, block RAMs and flip-flops are counted, LUTs follow what Yosys makes of each piece (see
-`area`). A planner asks for thousands of choices, so that nothing here depends on the weights' values, and everything
-is kept by the shapes and types that it does depend on.
+Facet 3 of `folded`. The engine is counted module by module, as Yosys keeps modules apart: DSP blocks, block RAMs and
+registers exactly, LUTs by what Yosys was seen to make of each module (benchmarks/folded_resources.py compares). A
+planner asks for thousands of choices, so that everything is kept by the shapes and types that it depends on; of the
+weights only their range matters, of the biases their bits.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import replace
+from functools import cache, lru_cache
+from math import expm1, log1p
 
+import numpy as np
+
+from flow.device.delays import Delays, delays_of
 from flow.device.parts import Family, Part
-from flow.engines.area import XILINX
+from flow.engines.area import XILINX, area
 from flow.engines.converter import Converter
 from flow.engines.engine import Resources
 from flow.engines.folded import Folded
-from flow.fixed import FixedType
+from flow.engines.folded_pipeline import placed_lane
+from flow.engines.lane import Lane, dense_of, lane_of
+from flow.engines.memory import block_layout
+from flow.engines.multiplier import dsp_halves, pair_width, product_flip_flops
+from flow.fixed import FixedType, IntArray
 from flow.graph.graph import Graph
 from flow.graph.nodes import Dense
 
-BRAM_WIDTHS: dict[str, tuple[tuple[int, int], ...]] = {
-    "xcup": ((36, 1024), (72, 512)),
-    "xcu": ((36, 1024), (72, 512)),
-    "xc7": ((36, 1024), (72, 512)),
-    "ecp5": ((18, 1024), (36, 512)),
-    "ice40": ((16, 256),),
-    "gowin": ((18, 1024), (36, 512)),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Types:
-    """Hold the formats along a folded run: input, weights, accumulator, and what each node behind the sums gives."""
-
-    x: FixedType
-    weight: FixedType
-    accumulator: FixedType
-    behind: tuple[FixedType, ...]
+CHAIN_BITS = 4
+"""Bits from which a counter becomes a carry chain where LUTs have four inputs."""
+SHORT_MEMORY = 24
+"""Words beyond which random columns of a memory are not expected to be equal."""
 
 
 def folded_resources(graph: Graph, choice: Folded, part: Part) -> Resources:
-    """Predict what the hardware of a folded choice takes on a part, carry cells counted as LUTs."""
-    head = graph.node(choice.nodes[0])
-    assert isinstance(head, Dense)
-    (source,) = graph.feeding(head)
-    behind = (head.type, *(graph.node(name).type for name in choice.nodes[1:]))
-    types = Types(source.type, head.weight_type, head.accumulator, behind)
-    return _folded(_nameless(choice), types, part.family)
+    """Predict what the hardware of a folded choice takes on a part, carry cells counted as LUTs.
+
+    Raises UserError where the part has no delays to place the registers by, TypeError for nodes that have no folded
+    form, ValueError where a product does not fit the part's DSP blocks.
+    """
+    lane = lane_of(graph, choice)
+    biases = _bias_columns(dense_of(graph, choice), choice.q) if lane.bias is not None and choice.groups_out > 1 else 0
+    rest = _folded(replace(choice, nodes=("",)), lane, biases, delays_of(part), part.family)
+    return _products(choice, lane, part) + rest
 
 
 def converter_resources(graph: Graph, converter: Converter, part: Part) -> Resources:
     """Predict what a width converter takes on a part."""
-    nameless = Converter("", converter.size, converter.lanes_in, converter.lanes_out, converter.spacing)
-    return _converter(nameless, graph.node(converter.node).type.width, part.family)
-
-
-def _nameless(c: Folded) -> Folded:
-    """Return a choice that is equal for equal hardware."""
-    return Folded(("",), c.order, c.n_in, c.n_out, c.p, c.q, c.store, c.multiplier, c.read, c.multiply, c.add, c.finish)
+    return _converter(replace(converter, node=""), graph.node(converter.node).type.width, part.family)
 
 
 @cache
-def _folded(choice: Folded, types: Types, family: Family) -> Resources:
+def _folded(choice: Folded, lane: Lane, biases: int, delays: Delays, family: Family) -> Resources:
     return (
-        _operands(choice, types)
-        + _weights(choice, types, family)
-        + _products(choice, types, family)
-        + _lanes(choice, types)
-        + _control(choice)
+        _sequencer(choice, family)
+        + _operands(choice, lane, family)
+        + _weights(choice, lane, family)
+        + _bias(choice, lane, biases, family)
+        + _lanes(choice, lane, delays, family)
+        + _accumulators(choice, lane)
+        + _valid(choice)
     )
 
 
-def _operands(choice: Folded, types: Types) -> Resources:
-    """Count the ring of inputs, or the beat that is held."""
-    if choice.order == "output_serial" and choice.groups_in > 1:
-        bits = choice.groups_in * choice.p * types.x.width
-        return Resources(lut=bits, ff=bits)
-    return Resources(ff=choice.p * types.x.width)
+def _sequencer(choice: Folded, family: Family) -> Resources:
+    """Count flow_sequencer; LUTs fitted to 40 sizes of it, 4 × 4 to 17 × 17 steps within a third."""
+    inner, outer = choice.groups_in, choice.groups_out
+    serial = choice.order == "input_serial"
+    if serial:
+        inner, outer = outer, inner
+    bits = sum((n - 1).bit_length() for n in (inner, outer, choice.reuse_factor))
+    idle = (inner == 1) + (outer == 1)
+    if family in XILINX:
+        # counters that end at no power of two compare and clear
+        odd = sum(n & (n - 1) > 0 for n in (inner, outer))
+        return Resources(lut=bits + 1 + 3 * odd, ff=bits + (1 if inner > 1 or not serial else 0))
+    # where a counter has but one step, its only bit stays
+    ff = bits + 1 + idle
+    return Resources(lut=round(2.7 * bits) + 3 + 6 * idle if family == "ecp5" else 2 * bits + 2, ff=ff)
+
+
+def _operands(choice: Folded, lane: Lane, family: Family) -> Resources:
+    """Count flow_operands: a ring with a choice before each bit, or the beat that is held."""
+    bits = choice.p * lane.x.width
+    if choice.order == "input_serial" or choice.groups_in == 1:
+        return Resources(ff=bits)
+    bits *= choice.groups_in
+    return Resources(lut=bits + (family not in XILINX), ff=bits)
 
 
 def word_bits(choice: Folded, weight: FixedType) -> int:
-    """Return the bits of a word of weights: one per multiplier, or pairs for two output lanes."""
+    """Return the bits of the weights of one step."""
     if choice.multiplier == "dsp_pair":
         return choice.p * -(-choice.q // 2) * (2 * weight.width + 1)
     return choice.multipliers * weight.width
 
 
-def _weights(choice: Folded, types: Types, family: Family) -> Resources:
-    words, bits = choice.reuse_factor, word_bits(choice, types.weight)
+def _weights(choice: Folded, lane: Lane, family: Family) -> Resources:
+    words, bits = choice.reuse_factor, word_bits(choice, lane.weight)
     match choice.store:
         case "bram":
-            return Resources(bram=_block_rams(words, bits, family), ff=(choice.read - 1) * bits)
+            layout = block_layout(words, bits, family)
+            chosen = bits * -(-(layout.banks - 1) // (3 if family in XILINX else 1))
+            kept = (choice.read - 1) * bits + layout.select_bits
+            return Resources(lut=chosen, ff=kept, bram=-(-layout.halves // 2))
         case "lutrom":
-            return Resources(lut=bits * -(-words // (64 if family in XILINX else 16)), ff=choice.read * bits)
+            columns = round(_weight_columns(choice, bits / choice.multipliers))
+            return Resources(lut=columns * rom_luts(words, family), ff=choice.read * columns)
         case "registers":
-            return Resources(ff=words * bits, lut=0 if words == 1 else bits)
+            # loads, moves or stays: Xilinx decides in the LUT, the others by the clock enable
+            lut = words * bits + (family not in XILINX)
+            return Resources(ff=words * bits, lut=lut if words > 1 else 0)
 
 
-def _block_rams(words: int, bits: int, family: Family) -> int:
-    return min(-(-bits // width) * -(-words // depth) for width, depth in BRAM_WIDTHS[family])
+def _weight_columns(choice: Folded, bits: float) -> float:
+    """Return how many columns of a memory with `bits` bits a weight are expected to differ.
 
-
-def _products(choice: Folded, types: Types, family: Family) -> Resources:
-    bits = types.x.width + types.weight.width
-    held = choice.multipliers * bits
-    match choice.multiplier:
-        case "dsp":
-            return Resources(dsp=choice.multipliers, ff=0 if family in XILINX else held * choice.multiply)
-        case "dsp_pair":
-            pairs = choice.p * -(-choice.q // 2)
-            return Resources(dsp=pairs, ff=0 if family in XILINX else held * choice.multiply, lut=pairs * bits)
-        case "lut":
-            rows = types.weight.width * (types.x.width + 1)
-            return Resources(lut=choice.multipliers * rows, ff=held * choice.multiply)
-
-
-def _lanes(choice: Folded, types: Types) -> Resources:
-    """Count the adder trees, accumulators, and what follows them."""
-    width, terms = types.x.width + types.weight.width, choice.p
-    chains: list[int] = []
-    cuts: list[int] = []
-    while terms > 1:
-        width += 1
-        chains.append(terms // 2 * width)
-        terms = -(-terms // 2)
-        cuts.append(terms * width)
-    tree = sum(chains)
-    levels = len(cuts)
-    held = sum(cuts[min(levels - 1, k * levels // choice.add)] for k in range(1, choice.add)) if cuts else 0
-    total = min(types.accumulator.width, width + (choice.groups_in - 1).bit_length() + 1)
-    output = types.behind[-1].width
-    places = 1 if choice.order == "output_serial" else choice.groups_out
-    lut, ff = tree + total + output, held + width
-    if choice.accumulates:
-        lut += total * (1 if places == 1 else 2)
-        ff += total * places + output * choice.finish + (choice.groups_out > 1) * total
-    return Resources(lut=choice.q * lut, ff=choice.q * ff)
-
-
-def _control(choice: Folded) -> Resources:
-    counters = sum(
-        (limit - 1).bit_length() for limit in (choice.reuse_factor, choice.groups_in, choice.groups_out) if limit > 1
+    Synthesis keeps one of equal columns and none of those that are constant, which short memories have many of. A
+    weight of the lanes that the last group leaves empty is zero in its steps.
+    """
+    if choice.reuse_factor > SHORT_MEMORY:
+        return float(choice.multipliers * bits)
+    full_in = choice.n_in - (choice.groups_in - 1) * choice.p
+    full_out = choice.n_out - (choice.groups_out - 1) * choice.q
+    return sum(
+        _distinct(lanes_in * lanes_out * bits, groups_in * groups_out)
+        for lanes_in, groups_in in ((full_in, choice.groups_in), (choice.p - full_in, choice.groups_in - 1))
+        for lanes_out, groups_out in ((full_out, choice.groups_out), (choice.q - full_out, choice.groups_out - 1))
     )
-    chains = 2 * choice.fill + (choice.groups_out - 1).bit_length() * (choice.fill - 1)
-    return Resources(lut=2 * counters + 4, ff=counters + 1 + chains)
+
+
+def _distinct(columns: float, words: int) -> float:
+    """Return how many of so many random columns are expected to differ, constants not counted."""
+    if not columns or not words:
+        return 0.0
+    patterns = 1 << words
+    return (patterns - 2) * -expm1(columns * log1p(-1 / patterns))
+
+
+def rom_luts(words: int, family: Family) -> int:
+    """Return the LUTs of one column of a memory in LUTs."""
+    inputs = 6 if family in XILINX else 4
+    return 1 << max(0, (words - 1).bit_length() - inputs)
+
+
+@lru_cache(maxsize=1024)
+def _bias_columns(node: Dense, q: int) -> int:
+    """Return the columns of the memory of biases that differ and are not constant."""
+    groups = -(-node.n_out // q)
+    start: IntArray = np.zeros(groups * q, dtype=object)
+    start[: node.n_out] = node.start
+    by_lane = start.reshape(groups, q).T.tolist()
+    found = set()
+    for column in by_lane:
+        for bit in range(max(abs(value).bit_length() for value in column) + 1):
+            found.add(sum((value >> bit & 1) << k for k, value in enumerate(column)))
+    return len(found - {0, (1 << groups) - 1})
+
+
+def _bias(choice: Folded, lane: Lane, columns: int, family: Family) -> Resources:
+    """Count the memory of biases and the delayed number of the group that addresses it."""
+    if lane.bias is None or choice.groups_out == 1:
+        return Resources()
+    late = choice.multiply + (choice.add if choice.accumulates else 0)
+    index = (choice.groups_out - 1).bit_length()
+    return Resources(lut=columns * rom_luts(choice.groups_out, family), ff=columns + late * index)
+
+
+def _dsp(choice: Folded, lane: Lane, part: Part) -> int:
+    """Return the DSP blocks of an engine; raise ValueError where a product does not fit one."""
+    x, weight = lane.x.width + (not lane.x.signed), lane.weight.width
+    match choice.multiplier:
+        case "lut":
+            return 0
+        case "dsp":
+            halves = choice.multipliers * dsp_halves(x, weight, part)
+        case "dsp_pair":
+            halves = choice.p * _pairs(choice) * dsp_halves(pair_width(lane.x.width, weight), x, part)
+    return -(-halves // 2)
+
+
+def _pairs(choice: Folded) -> int:
+    return -(-choice.q // 2)
+
+
+def _products(choice: Folded, lane: Lane, part: Part) -> Resources:
+    """Count the multipliers and their registers; in LUTs they belong to the lanes."""
+    width = lane.product.width
+    dsp = _dsp(choice, lane, part)
+    match choice.multiplier:
+        case "lut":
+            return Resources()
+        case "dsp":
+            return Resources(
+                dsp=dsp, ff=choice.multipliers * product_flip_flops(width, choice.multiply, part, dsp=True)
+            )
+        case "dsp_pair":
+            pairs = choice.p * _pairs(choice)
+            # the last register stands behind an addition to the upper product
+            each = product_flip_flops(2 * width, choice.multiply - 1, part, dsp=True) + 2 * width
+            return Resources(dsp=dsp, ff=pairs * each, lut=pairs * _correction_luts(width, part.family))
+
+
+def _correction_luts(width: int, family: Family) -> int:
+    """Return the LUTs that add one bit to a product: Xilinx leads the product past them, but for its lowest bit."""
+    if family in XILINX:
+        return 1
+    return width + width % 2 if family == "ecp5" else width
+
+
+@cache
+def _lane(lane: Lane, add: int, finish: int, delays: Delays, family: Family) -> Resources:
+    """Count one output lane's cones."""
+    placed = placed_lane(lane, add, finish, delays)
+    cones = (cone for cone in (placed.sums, placed.accumulate, placed.finish) if cone is not None)
+    total = sum((area(cone, family) for cone in cones), Resources())
+    if lane.soft and family in XILINX:
+        # of two rows of a product that are added, one is gated by the LUTs that add them
+        return replace(total, lut=total.lut - lane.p * (lane.weight.width // 2) * lane.x.width)
+    return total
+
+
+def _lanes(choice: Folded, lane: Lane, delays: Delays, family: Family) -> Resources:
+    one = _lane(lane, choice.add, choice.finish, delays, family)
+    return Resources(lut=choice.q * one.lut, ff=choice.q * one.ff)
+
+
+def _accumulators(choice: Folded, lane: Lane) -> Resources:
+    """Count the accumulators, the choice between bias and sum before each, and the bits that tell when."""
+    if not choice.accumulates:
+        return Resources()
+    bits = choice.q * lane.register.width
+    depth = 1 if choice.order == "output_serial" else choice.groups_out
+    return Resources(lut=bits, ff=depth * bits + 2 * (1 + choice.multiply + choice.add))
+
+
+def _valid(choice: Folded) -> Resources:
+    return Resources(lut=1, ff=choice.fill)
 
 
 @cache
 def _converter(converter: Converter, width: int, family: Family) -> Resources:
-    size = converter.size * width
-    counters = (converter.beats_in - 1).bit_length() + (converter.beats_out - 1).bit_length()
-    counters += (converter.spacing - 1).bit_length()
+    """Count flow_gather, flow_split or flow_regroup; LUTs of their control fitted to twenty sizes."""
+    beats_in, beats_out = converter.beats_in, converter.beats_out
+    entering, leaving = (beats_in - 1).bit_length(), (beats_out - 1).bit_length()
+    waiting = (converter.spacing - 1).bit_length()
     match converter.engine:
         case "gather":
-            kept = size - (converter.size - (converter.beats_in - 1) * converter.lanes_in) * width
-            return Resources(lut=2 * counters, ff=kept + counters)
+            kept = (beats_in - 1) * converter.lanes_in * width
+            plain = family in XILINX or entering < CHAIN_BITS
+            return Resources(lut=(1 if plain else 2) * entering + 1, ff=kept + entering)
         case "split":
-            return Resources(lut=size + 2 * counters, ff=size + counters + 1)
+            held = (converter.size - converter.lanes_out) * width
+            return Resources(lut=held + 2 * leaving + round(2.3 * waiting), ff=held + leaving + waiting)
         case "regroup":
-            inputs = 4 if family in XILINX else 2
-            mux = converter.lanes_out * width * -(-converter.beats_out // inputs)
-            return Resources(lut=mux + 2 * counters, ff=size + converter.lanes_out * width + counters + 1)
+            counted = entering + leaving + 2 * converter.size.bit_length() + waiting
+            choices, per_bit = (4, 3.0) if family in XILINX else (2, 4.5)
+            chosen = converter.lanes_out * width * -(-beats_out // choices)
+            return Resources(lut=chosen + beats_in + round(per_bit * counted), ff=converter.size * width + counted)
