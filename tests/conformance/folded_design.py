@@ -18,12 +18,10 @@ from tests.conformance.random_folds import build
 from tests.conformance.small_design import small_graph
 from tests.networks import vectors
 
-FIRST = Folded(
-    ("fc1", "relu"), "output_serial", 8, 6, 4, 2, "bram", "dsp", read=2, multiply=1, add=1, finish=2
-)  # 6 steps, 3 beats of 2
-SECOND = Folded(
-    ("fc2",), "input_serial", 6, 4, 2, 3, "lutrom", "dsp_pair", read=1, multiply=2, add=2, finish=1
-)  # 6 steps, 3 beats of 2 taken, 2 beats of 3 given
+FIRST = Folded(("fc1", "relu"), "output_serial", 8, 6, 2, 2, "bram", "dsp", read=2, multiply=1, add=1, finish=2)
+"""12 steps; a beat of 2 leaves every 4 cycles."""
+SECOND = Folded(("fc2",), "input_serial", 6, 4, 2, 3, "lutrom", "dsp_pair", read=1, multiply=2, add=2, finish=1)
+"""2 steps for each beat that comes, idle cycles between; 2 beats of 3 leave."""
 
 
 @cache
