@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -353,3 +354,27 @@ def quantized(values: np.ndarray[Any, Any], kind: FixedType) -> IntArray:
     """Round floats to raw integers of a type, to nearest even."""
     scaled = np.asarray(np.round(values * 2.0**kind.fraction), dtype=np.int64)
     return cast(scaled, kind.fraction, kind, 62)
+
+
+def chain_graph(sizes: tuple[int, ...], *, names: tuple[str, ...] = ()) -> Graph:
+    """Return dense layers d0, d1 … with 4-bit weights behind x, one behind the other; their sums saturate at 6 bits."""
+    rng = np.random.default_rng(sum(sizes))
+    weight, kind = FixedType(4, 1), FixedType(6, 3, True, Rounding.RND, Overflow.SAT)
+    nodes: list[AnyNode] = [Input(name="x", label="x", inputs=(), shape=sizes[:1], type=FixedType(5, 2))]
+    for k, shape in enumerate(pairwise(sizes)):
+        name = names[k] if names else f"d{k}"
+        nodes.append(
+            Dense(
+                name=name,
+                label=f"layer {name}",
+                inputs=(nodes[-1].name,),
+                shape=shape[1:],
+                type=kind,
+                weights=random_raw(rng, weight, shape),
+                bias=random_raw(rng, weight, shape[1:]),
+                weight_type=weight,
+                bias_type=weight,
+                accumulator=FixedType(20, 10),
+            )
+        )
+    return Graph("chain", tuple(nodes), ("x",), (nodes[-1].name,))

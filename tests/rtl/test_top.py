@@ -7,8 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from flow.engines.engine import Unrolled
+from flow.engines.folded import Folded
 from flow.engines.lower import lower_graph, runs
-from flow.engines.module import Module
+from flow.engines.module import Instance, Module, Rom
 from flow.engines.network import connect
 from flow.engines.pipeline import place
 from flow.fixed import FixedType, Overflow, Rounding
@@ -16,11 +18,14 @@ from flow.graph.graph import Graph, evaluate
 from flow.graph.nodes import Dense, Input, Quantize, Relu
 from flow.rtl.signature import Signature, load_signature
 from flow.rtl.top import write_rtl
+from flow.simulate.bulk import bulk_model
 from flow.simulate.runner import simulate
 from flow.simulate.vectors import expected
 from tests.benches import lint
 from tests.cones import DELAYS
-from tests.networks import unrolled_top, vectors
+from tests.conformance.random_designs import RandomDesign, prove
+from tests.conformance.random_folds import build
+from tests.networks import chain_graph, unrolled_top, vectors
 
 HIDDEN = FixedType(4, 2, False, Rounding.RND, Overflow.SAT)
 
@@ -116,3 +121,74 @@ def test_a_design_without_hardware_is_wires(tmp_path: Path) -> None:
     graph = Graph("wire", (Input(name="x", label="x", inputs=(), shape=(2,), type=FixedType(3, 1)),), ("x",), ("x",))
     signature = write_rtl(tmp_path, *built(graph, ()))
     assert signature.latency_cycles == 0
+
+
+def mixed() -> RandomDesign:
+    """Return engines of both kinds, converters of all kinds, cones behind both, and outputs of different ages.
+
+    Some nodes have names that the top module might want for itself.
+    """
+    chain = chain_graph((6, 7, 5, 4, 3), names=("valid", "f", "late_valid", "interval"))
+    extra = chain_graph((5, 6, 4), names=("h", "i"))
+    tail = (replace(extra.node("h"), inputs=("f",)), extra.node("i"))
+    graph = Graph("mixed", (*chain.nodes, *tail), ("x",), ("interval", "f", "valid", "i"))
+    choices = (
+        Unrolled(("valid",), 1),
+        Folded(("f",), "output_serial", 7, 5, 3, 2, "bram", "dsp", read=2, multiply=1, add=1, finish=1),
+        Unrolled(("late_valid",), 1),
+        Unrolled(("interval",), 1),
+        Folded(("h",), "input_serial", 5, 6, 1, 4, "lutrom", "lut", read=1, multiply=0, add=1, finish=1),
+        Folded(("i",), "input_serial", 6, 4, 3, 2, "registers", "dsp", read=1, multiply=1, add=1, finish=1),
+    )
+    return build(graph, choices, np.random.default_rng(2))
+
+
+@pytest.mark.eda
+def test_engines_of_all_kinds_meet(tmp_path: Path) -> None:
+    design = mixed()
+    signature = write_rtl(tmp_path, design.modules, design.signature)
+    used = {item.module for item in design.modules[-1].items if isinstance(item, Instance)}
+    assert {"flow_gather", "flow_regroup", "flow_valid", "flow_delay", "flow_folded_f", "flow_cone_valid"} <= used
+    assert not lint(tmp_path / "rtl", sorted((tmp_path / "rtl").glob("*.sv")), signature.top)
+    proof = prove(design, tmp_path, vectors(np.random.default_rng(1), design.graph, 300))
+    assert not proof.faults, "\n".join(proof.faults)
+    assert proof.telling
+    words = expected(signature, evaluate(design.graph, vectors(np.random.default_rng(1), design.graph, 300)))
+    np.testing.assert_array_equal(bulk_model(tmp_path).run(words.words_in).words_out, words.words_out)
+
+
+def test_the_signature_tells_the_edges_of_the_timeline() -> None:
+    design = mixed()
+    timeline, signature = design.timeline, design.signature
+    assert [(e.name, e.node, e.lanes, e.cycles) for e in signature.edges] == [
+        (e.name, e.node, e.lanes, e.schedule.cycles) for e in timeline.edges
+    ]
+    assert (signature.latency_cycles, signature.interval_cycles) == (timeline.latency, timeline.interval)
+    assert signature.interval_cycles == 10
+    chains = [item for item in design.modules[-1].items if isinstance(item, Instance) and item.module == "flow_valid"]
+    depths = {chain.name: dict(chain.parameters)["Depth"] for chain in chains}
+    ahead = timeline.edge("interval").schedule.last - timeline.edge("f_by_5").schedule.last
+    assert depths == {"u_valid_": timeline.edge("valid").schedule.last, "u_valid_f_by_5": ahead}
+
+
+def test_memories_lie_beside_the_rtl_and_are_listed(tmp_path: Path) -> None:
+    design = mixed()
+    signature = write_rtl(tmp_path, design.modules, design.signature)
+    paths = {memory.file: memory.path for memory in signature.memories}
+    assert paths["rtl/f_weights.mem"] == "u_f.u_f_weights.words"
+    assert {"rtl/f_weights.mem", "rtl/h_weights.mem"} <= set(paths)
+    assert "rtl/i_weights.mem" not in paths
+    hashes = {file.path: file.sha256 for file in signature.files}
+    for memory in signature.memories:
+        content = (tmp_path / memory.file).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == hashes[memory.file]
+        lines = content.decode().splitlines()
+        assert len(lines) == memory.words
+        assert {len(line) for line in lines} == {-(-memory.width // 4)}
+        roms = [item for m in design.modules if m.name == memory.module for item in m.items if isinstance(item, Rom)]
+        assert [int(line, 16) for line in lines] == list(roms[0].memory.words)
+
+
+def test_no_two_instances_have_one_name() -> None:
+    names = [item.name for item in mixed().modules[-1].items if isinstance(item, Instance)]
+    assert len(set(names)) == len(names)
