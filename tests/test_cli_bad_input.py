@@ -116,7 +116,7 @@ def test_a_graph_of_few_bytes_and_many_values_is_refused_before_they_are_made(fp
     relu = replace(tiny_graph().nodes[2], inputs=("x",), shape=wide.shape)
     save(Graph(name="wide", nodes=(wide, relu), inputs=("x",), outputs=("r",)), here / "wide.json")
     before = listing(here)
-    fpgaflow.refused("build", "wide.json", names=("wide is too large to unroll on xcvu13p", "8,388,608 elements"))
+    fpgaflow.refused("build", "wide.json", names=("wide is too large for xcvu13p", "8,388,608 elements"))
     assert listing(here) == before
 
 
@@ -127,20 +127,20 @@ def test_a_network_larger_than_the_part_is_told_sizes_and_parts_that_hold_it(fpg
         name="d",
         label="wide layer",
         inputs=("x",),
-        shape=(96,),
+        shape=(256,),
         type=total,
-        weights=rng.integers(-128, 128, (96, 96)),
-        bias=np.zeros(96, dtype=np.int64),
+        weights=rng.integers(-128, 128, (256, 256)),
+        bias=np.zeros(256, dtype=np.int64),
         weight_type=weight,
         bias_type=weight,
         accumulator=total,
     )
-    start = Input(name="x", label="x", inputs=(), shape=(96,), type=x)
+    start = Input(name="x", label="x", inputs=(), shape=(256,), type=x)
     save(Graph(name="big", nodes=(start, dense), inputs=("x",), outputs=("d",)), here / "big.json")
     before = listing(here)
     for goal in ("budget", "build"):
         said = fpgaflow.refused(
-            goal, "big.json", "--part", "LFE5U-25F", names=("LFE5U-25F", "24,288", "'d'", "xcvu13p")
+            goal, "big.json", "--part", "iCE40UP5K", names=("iCE40UP5K, unrolled or folded", "3,696", "'d'", "xcvu13p")
         )
         assert "it would fit" in said
     assert listing(here) == before

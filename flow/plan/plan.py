@@ -8,11 +8,13 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from flow.engines.converter import Converter
 from flow.engines.dataflow import dataflow
 from flow.engines.engine import Choice, Resources
 from flow.graph.graph import Graph
 from flow.latency.budget import Clock, Verdict
 from flow.latency.timeline import Timeline
+from flow.plan.reuse import Reuse
 from flow.stored import check_format, load_stored
 
 FORMAT = 2
@@ -21,11 +23,24 @@ CURE = "renew it: fpgaflow build"
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """Hold one choice with its predicted cost: resources, and its combinational delay in ns."""
+    """Hold one choice with its predicted cost: resources, and a delay in ns.
+
+    delay_ns: of an unrolled cone from its inputs to its output, without registers; of a folded engine its longest
+    segment between two registers, nominal.
+    """
 
     choice: Choice
     resources: Resources
     delay_ns: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedConverter:
+    """Hold a width converter between two engines, by the edge that leaves it, with its predicted resources."""
+
+    edge: str
+    converter: Converter
+    resources: Resources
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +49,10 @@ class Plan:
 
     fixed_ns: the link's overhead (min, typical, max). verdict: predicted, for budget and rate. best_ns: the least
     total latency that the planner found at any pipeline depth, for a miss also with a free clock.
-    limiter: the run that takes most of the delay.
+    limiter: the run that takes most of the time.
     advice: what would have to change when the verdict is not `met`. must_beat: baseline rows that the request asks to
-    undercut. revisions: what the build had to change and why.
+    undercut. converters: width converters between runs. reuse: reuse factors that the hls4ml configuration asks for.
+    revisions: what the build had to change and why.
     """
 
     format: int
@@ -54,6 +70,8 @@ class Plan:
     limiter: str
     advice: str
     must_beat: tuple[str, ...] = ()
+    converters: tuple[PlannedConverter, ...] = ()
+    reuse: tuple[Reuse, ...] = ()
     revisions: tuple[str, ...] = ()
 
     @property
@@ -64,7 +82,8 @@ class Plan:
     @property
     def resources(self) -> Resources:
         """Return the predicted total."""
-        return sum((planned.resources for planned in self.runs), Resources())
+        converters = sum((converter.resources for converter in self.converters), Resources())
+        return sum((planned.resources for planned in self.runs), converters)
 
 
 def timeline_of(graph: Graph, choices: tuple[Choice, ...]) -> Timeline:

@@ -6,20 +6,28 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import floor
 
-from flow.device.delays import Delays, delays_of, has_delays
+from flow.device.delays import Delays, delays_of
 from flow.device.links import Link, check_reach, find_link
-from flow.device.parts import Part, find_part, parts
+from flow.device.parts import Part, find_part
+from flow.engines.dataflow import dataflow
 from flow.engines.engine import Resources, Unrolled
-from flow.engines.estimate import Estimate, estimate
+from flow.engines.estimate import Estimate
 from flow.engines.lower import runs
 from flow.errors import UserError
 from flow.graph.graph import Graph
-from flow.latency.budget import Origin, Verdict
+from flow.latency.budget import Verdict
+from flow.plan.advice import advice, limiter_of
+from flow.plan.frontier import area_of
+from flow.plan.mixed import Candidate, candidates, planned_converters
+from flow.plan.options import Space, space_of
 from flow.plan.plan import FORMAT, Plan, Planned
 from flow.plan.request import Request
+from flow.plan.reuse import wishes
+from flow.plan.search import unrolled_resources
+from flow.plan.size import too_large
 from flow.plan.solve import Depths, Goal, Solution, solve
 
-# every element of every tensor has its own wires in an unrolled network: far beyond this no part has room
+# every element of a tensor that crosses at once has its own wires: far beyond this no part has room
 MOST_ELEMENTS = 1 << 16
 
 
@@ -62,36 +70,56 @@ def payload_bytes(graph: Graph, names: tuple[str, ...]) -> int:
 def make_plan(graph: Graph, request: Request) -> Plan:
     """Plan from estimates alone: fast, and no matrix is solved.
 
-    Raises UserError when the network is too large to unroll on the part.
+    Wholly unrolled plans are compared with those that fold runs by one rank (`mixed.Candidate.rank`). Raises UserError
+    when the network does not fit the part, folded or not.
     """
     target = target_of(graph, request)
-    groups = runs(graph)
-    estimates = check_size(graph, target.part)
-    balance = estimated_balance(graph, groups, estimates, target.delays)
+    _check_elements(graph, target.part)
+    space = space_of(graph, target.part, target.delays)
+    frugal = request.budget_ns is not None or request.rate_hz is not None
+    whole = _unrolled(space, target)
+    pool = [] if whole is None else [whole[0]]
+    best_ns = float("inf") if whole is None else whole[1]
+    if whole is None or frugal or whole[0].solution.verdict is not Verdict.MET:
+        mixed = [c for c in candidates(space, target.goal) if whole is None or c.folds]
+        pool += mixed
+        best_ns = min([best_ns, *(c.reachable_ns for c in mixed)])
+    if not pool:
+        raise too_large(space)
+    best = min(pool, key=lambda candidate: candidate.rank(frugal=frugal))
+    if best.solution.verdict is Verdict.MISSED:
+        best_ns = min(best_ns, _best_with_free_clock(space, target))
+    return assemble(graph, request, target, planned=best.planned, solution=best.solution, best_ns=best_ns)
+
+
+def _unrolled(space: Space, target: Target) -> tuple[Candidate, float] | None:
+    """Return the best wholly unrolled plan and the least total in ns that any reaches, None where there is none."""
+    if not all(space.may_unroll(run) for run in space.runs):
+        return None
+    estimates = tuple(space.estimate(run) for run in space.runs)
+    if sum(guess.lut for guess in estimates) > target.part.usable_lut:
+        return None
+    balance = estimated_balance(space.graph, space.runs, estimates, target.delays)
     solution, best_ns = solve(target.goal, balance, target.delays)
-    if solution.verdict is Verdict.MISSED:
-        best_ns = min(best_ns, _best_with_free_clock(target, balance))
     planned = tuple(
-        Planned(
-            Unrolled(run, depth),
-            Resources(lut=guess.lut, ff=_flip_flops(guess, depth)),
-            guess.delay_ns,
-        )
-        for run, depth, guess in zip(groups, solution.depths.depths, estimates, strict=True)
+        Planned(Unrolled(run, depth), unrolled_resources(guess, depth), guess.delay_ns)
+        for run, depth, guess in zip(space.runs, solution.depths.depths, estimates, strict=True)
     )
-    return assemble(graph, request, target, planned=planned, solution=solution, best_ns=best_ns)
+    area = area_of(sum((p.resources for p in planned), Resources()), target.part)
+    return None if area == float("inf") else (Candidate(planned, solution, area), best_ns)
 
 
-def _best_with_free_clock(target: Target, balance: Callable[[int], Depths]) -> float:
+def _best_with_free_clock(space: Space, target: Target) -> float:
     """Return the least total in ns, at the asked rate if any clock sustains it."""
     at_rate = replace(target.goal, budget_ns=None, period_ns=None)
-    best_ns = solve(at_rate, balance, target.delays)[1]
-    return best_ns if best_ns < float("inf") else solve(replace(at_rate, rate_hz=None), balance, target.delays)[1]
-
-
-def _flip_flops(guess: Estimate, depth: int) -> int:
-    """Return those of cuts through the middle of a run and of one where it ends."""
-    return guess.cut_bits * (depth - 1) + guess.output_bits if depth else 0
+    for goal in (at_rate, replace(at_rate, rate_hz=None)):
+        whole = _unrolled(space, replace(target, goal=goal))
+        best_ns = float("inf") if whole is None else whole[1]
+        if whole is None:
+            best_ns = min((c.reachable_ns for c in candidates(space, goal)), default=best_ns)
+        if best_ns < float("inf"):
+            return best_ns
+    return float("inf")
 
 
 def assemble(
@@ -104,9 +132,11 @@ def assemble(
     best_ns: float,
     revisions: tuple[str, ...] = (),
 ) -> Plan:
-    """Put a plan together, with its limiter and, unless all is met, what would have to change."""
-    slowest = max(planned, key=lambda p: p.delay_ns, default=None)
-    limiter = "" if slowest is None else slowest.choice.output
+    """Put a plan together, with its limiter and, unless all is met, what would have to change.
+
+    planned: in topological order. solution: judged with the interval of their timeline.
+    """
+    flow = dataflow(graph, tuple(p.choice for p in planned))
     plan = Plan(
         format=FORMAT,
         model=graph.name,
@@ -120,82 +150,14 @@ def assemble(
         runs=planned,
         verdict=solution.verdict,
         best_ns=best_ns,
-        limiter=limiter,
+        limiter=limiter_of(planned, flow.timeline),
         advice="",
         must_beat=request.must_beat,
+        converters=planned_converters(graph, flow, target.part),
+        reuse=wishes(graph, runs(graph)),
         revisions=revisions,
     )
-    return replace(plan, advice=advice(plan, solution))
-
-
-def advice(plan: Plan, solution: Solution) -> str:
-    """Say what limits a plan that does not surely meet its goal, and what would have to change."""
-    if plan.verdict is Verdict.MET:
-        return ""
-    whole = sum(p.delay_ns for p in plan.runs)
-    share = max((p.delay_ns for p in plan.runs), default=0.0) / max(whole, 1e-9)
-    limiter = f"'{plan.limiter}' has {share:.0%} of the logic delay"
-    if plan.verdict is Verdict.MET_IF_CLOCK_CLOSES:
-        return _on_doubt(plan, limiter)
-    reasons = (_on_clock(plan, solution), _on_rate(plan), _on_budget(plan, solution, limiter))
-    return " ".join(filter(None, reasons))
-
-
-def _on_doubt(plan: Plan, limiter: str) -> str:
-    (low, high), period = plan.clock.range_ns, plan.clock.period_ns
-    room = "no pipeline surely reaches it" if plan.budget_ns is None else "the budget has no room for more registers"
-    return (
-        f"The clock of {period:.4g} ns may not close: {low:.3g} to {high:.3g} ns are predicted, and {room}; {limiter}. "
-        f"A period of {high:.3g} ns would be safe; place and route decides."
-    )
-
-
-def _on_clock(plan: Plan, solution: Solution) -> str:
-    if solution.clock.may_close:
-        return ""
-    (low, high), period = plan.clock.range_ns, plan.clock.period_ns
-    free = (
-        "" if plan.best_ns == float("inf") else f", or for --clock auto, with which {plan.best_ns:.4g} ns are reachable"
-    )
-    return (
-        f"No pipeline closes a clock of {period:.4g} ns ({1e3 / period:.4g} MHz) on {plan.part}: between two registers "
-        f"{low:.3g} to {high:.3g} ns are predicted at the least. Ask for a slower clock{free}."
-    )
-
-
-def _on_rate(plan: Plan) -> str:
-    if plan.rate_hz is None or plan.clock.period_ns * 1e-9 * plan.rate_hz <= 1 + 1e-9:
-        return ""
-    needed, period = 1e9 / plan.rate_hz, plan.clock.period_ns
-    if plan.clock.origin is Origin.ASKED:
-        cure = f"ask for a clock of at most {needed:.4g} ns ({1e3 / needed:.4g} MHz), or for a lower rate"
-    else:
-        cure = f"the shortest period that was found on {plan.part} is {period:.4g} ns; fewer bits or a faster part help"
-    return f"One inference per {needed:.4g} ns cannot be sustained with one per clock cycle of {period:.4g} ns: {cure}."
-
-
-def _on_budget(plan: Plan, solution: Solution, limiter: str) -> str:
-    total, fixed = solution.latency.total_ns, plan.fixed_ns[1]
-    if plan.budget_ns is None or total <= plan.budget_ns * (1 + 1e-9):
-        return ""
-    core = plan.budget_ns - fixed
-    if core <= 0:
-        return (
-            f"Link '{plan.link}' alone takes {fixed:.4g} ns of the {plan.budget_ns:.4g} ns budget: another link or "
-            f"a budget above {plan.best_ns:.4g} ns is needed."
-        )
-    if plan.best_ns <= plan.budget_ns and not solution.clock.may_close:
-        return ""  # a clock that closes is what it takes
-    if plan.best_ns <= plan.budget_ns:
-        return (
-            f"With this clock the total is {total:.4g} ns, {total - plan.budget_ns:.3g} ns above the budget; with "
-            f"--clock auto {plan.best_ns:.4g} ns are reachable."
-        )
-    return (
-        f"The best reachable total is {plan.best_ns:.4g} ns, {plan.best_ns - plan.budget_ns:.3g} ns above the budget; "
-        f"{limiter}. The core would have to shrink from {plan.best_ns - fixed:.4g} to {core:.4g} ns: fewer bits, a "
-        "smaller or sparser layer, or a faster part."
-    )
+    return replace(plan, advice=advice(plan, solution, flow.timeline))
 
 
 def estimated_balance(
@@ -232,24 +194,20 @@ def estimated_balance(
     return balance
 
 
-def check_size(graph: Graph, part: Part) -> tuple[Estimate, ...]:
-    """Return the estimates of all runs; raise UserError when the network is too large to unroll on the part."""
+def _check_elements(graph: Graph, part: Part) -> None:
     elements = sum(node.size for node in graph.nodes)
     if elements > MOST_ELEMENTS:
         raise UserError(
-            f"{graph.name} is too large to unroll on {part.name} or any part: its tensors have {elements:,} elements, "
-            f"each with wires and logic of its own; at most {MOST_ELEMENTS:,} are planned"
+            f"{graph.name} is too large for {part.name} or any part: its tensors have {elements:,} elements, which "
+            f"cross between engines all at once; at most {MOST_ELEMENTS:,} are planned"
         )
-    groups, delays = runs(graph), delays_of(part)
-    estimates = tuple(estimate(graph, run, delays, part.family) for run in groups)
-    total = sum(guess.lut for guess in estimates)
-    if total <= part.usable_lut:
-        return estimates
-    largest = max(zip(groups, estimates, strict=True), key=lambda pair: pair[1].lut)
-    roomy = [p.name for p in parts() if has_delays(p) and p.usable_lut >= total]
-    offer = f"it would fit {', '.join(roomy)}" if roomy else "no part of the catalogue holds it unrolled"
-    raise UserError(
-        f"{graph.name} is too large to unroll on {part.name}: about {total:,} LUTs are needed (predicted), "
-        f"{part.usable_lut:,} of {part.available[0]:,} may be used; the largest run ends in '{largest[0][-1]}' with "
-        f"{largest[1].lut:,} LUTs; {offer}"
-    )
+
+
+def check_size(graph: Graph, part: Part) -> None:
+    """Raise UserError when no plan of the network fits the part, whatever its latency."""
+    _check_elements(graph, part)
+    space = space_of(graph, part, delays_of(part))
+    if sum(space.estimate(run).lut for run in space.runs) <= part.usable_lut:
+        return
+    if not candidates(space, Goal(None, None, None, (0.0, 0.0, 0.0))):
+        raise too_large(space)

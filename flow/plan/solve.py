@@ -91,17 +91,18 @@ def solve(
         if idle > NO_LONGER_SHORTER:
             break
         shortest = min(shortest, depths.worst_ns)
-        solutions += [judged(goal, depths, period, delays) for period in _periods(goal, depths, delays)]
+        solutions += [judged(goal, depths, period, delays) for period in periods(goal, depths.worst_ns, delays)]
         if any(s.verdict is Verdict.MET for s in solutions):
             break
     reachable = [s.latency.total_ns for s in solutions if s.clock.may_close and s.sustains]
     return min(solutions, key=lambda s: s.rank), min(reachable, default=float("inf"))
 
 
-def _periods(goal: Goal, depths: Depths, delays: Delays) -> tuple[float, ...]:
+def periods(goal: Goal, worst_ns: float, delays: Delays) -> tuple[float, ...]:
+    """Return the clock periods in ns for a longest segment: as asked, or one that surely closes and one that may."""
     if goal.period_ns is not None:
         return (goal.period_ns,)
-    return (round_up(depths.worst_ns * delays.high), round_up(depths.worst_ns))
+    return (round_up(worst_ns * delays.high), round_up(worst_ns))
 
 
 def judged(goal: Goal, depths: Depths, period_ns: float, delays: Delays) -> Solution:

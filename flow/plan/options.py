@@ -1,0 +1,155 @@
+"""What each run of nodes can become, for one length of the segments between registers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from flow.device.delays import Delays
+from flow.device.parts import Part
+from flow.engines.engine import Resources
+from flow.engines.estimate import Estimate, estimate
+from flow.engines.folded import Folded
+from flow.engines.folded_choices import choices, foldable
+from flow.engines.folded_cost import folded_resources
+from flow.engines.folded_pipeline import fitted
+from flow.engines.lower import runs
+from flow.graph.graph import Graph
+from flow.latency.schedule import Schedule
+from flow.plan.frontier import KINDS, Room, counted
+from flow.plan.reuse import Reuse, wishes
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Hold a folded choice, its predicted resources, and its longest segment in ns, nominal.
+
+    leaves: when its beats leave where its last input beat comes in cycle 0; nothing else moves them.
+    """
+
+    choice: Folded
+    resources: Resources
+    worst_ns: float
+    leaves: Schedule
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Say how long a segment between two registers may be, in ns, nominal.
+
+    within_ns: as asked. usable_ns: what of it unrolled logic may fill: without the register, and without the half
+    operation by which a cut may miss its place. worst_ns: what comes of it in unrolled logic.
+    """
+
+    within_ns: float
+    usable_ns: float
+    worst_ns: float
+
+    @classmethod
+    def of(cls, within_ns: float, step_ns: float, delays: Delays) -> Segment:
+        """Return the segment for logic whose slowest operation takes step_ns: as long as asked, or as it must be."""
+        half = step_ns / 2
+        usable = max(within_ns - delays.register_ns - half, half, 1e-3)
+        return cls(within_ns, usable, delays.register_ns + usable + half)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Space:
+    """Hold what can be planned, whatever the clock.
+
+    runs: as they would be unrolled. reuse: the reuse factors that are asked for.
+    """
+
+    graph: Graph
+    part: Part
+    delays: Delays
+    runs: tuple[tuple[str, ...], ...]
+    reuse: tuple[Reuse, ...]
+
+    def head(self, run: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the nodes of a run that can be folded together."""
+        return run[: foldable(self.graph, run)]
+
+    def wish(self, run: tuple[str, ...]) -> int | None:
+        """Return the reuse factor that must be used, None where it is free."""
+        return next((wish.used for wish in self.reuse if wish.node == run[0]), None)
+
+    def may_unroll(self, run: tuple[str, ...]) -> bool:
+        """Tell whether a run may be unrolled."""
+        return self.wish(run) in {None, 1}
+
+    def estimate(self, nodes: tuple[str, ...]) -> Estimate:
+        """Return the cost of nodes as one unrolled cone."""
+        return _estimate(self.graph, nodes, self.delays, self.part.family)
+
+    @property
+    def step_ns(self) -> float:
+        """Return the slowest single operation of all that may be unrolled."""
+        cones = [run if self.may_unroll(run) else run[len(self.head(run)) :] for run in self.runs]
+        return max((self.estimate(nodes).step_ns for nodes in cones if nodes), default=0.0)
+
+
+def _has_room(choice: Folded, room: Room) -> bool:
+    """Tell whether a choice is short and lean enough even with the fewest registers."""
+    overlapped = choice.groups_out if choice.order == "input_serial" else choice.reuse_factor
+    return overlapped + choice.fill - 1 <= room.cycles and choice.reuse_factor <= room.interval
+
+
+def space_of(graph: Graph, part: Part, delays: Delays) -> Space:
+    """Return what can be planned for a graph on a part."""
+    groups = runs(graph)
+    return Space(graph, part, delays, groups, wishes(graph, groups))
+
+
+@lru_cache(maxsize=1024)
+def _estimate(graph: Graph, nodes: tuple[str, ...], delays: Delays, family: str) -> Estimate:
+    return estimate(graph, nodes, delays, family)
+
+
+@lru_cache(maxsize=256)
+def _choices(graph: Graph, nodes: tuple[str, ...], part: Part, wish: int | None) -> tuple[Folded, ...]:
+    return choices(graph, nodes, part, reuse_factor=wish)
+
+
+class Options:
+    """Find folded choices with pipelines for one segment length."""
+
+    def __init__(self, space: Space, within_ns: float) -> None:
+        self.space, self.within_ns = space, within_ns
+        self.known: dict[tuple[str, int, str, str, int], tuple[Folded, float]] = {}
+
+    def of(self, run: tuple[str, ...], room: Room) -> tuple[Option, ...]:
+        """Return the options for the head of a run.
+
+        Of choices that take and give the same beats in the same cycles those remain that some weighting prefers.
+        """
+        nodes, wish = self.space.head(run), self.space.wish(run)
+        if not nodes or wish == 1:
+            return ()
+        chosen = _choices(self.space.graph, nodes, self.space.part, wish)
+        found = [self._pipelined(choice) for choice in chosen if _has_room(choice, room)]
+        return _preferred([option for option in found if room.holds(option.resources)], room)
+
+    def _pipelined(self, choice: Folded) -> Option:
+        """Give a choice its registers; all with the same lanes, memory and multipliers have the same."""
+        space = self.space
+        steps = (choice.reuse_factor - 1).bit_length()
+        key = (choice.nodes[0], choice.p, choice.store, choice.multiplier, steps)
+        if key not in self.known:
+            self.known[key] = fitted(space.graph, choice, space.part, space.delays, self.within_ns)
+        like, worst_ns = self.known[key]
+        found = replace(choice, read=like.read, multiply=like.multiply, add=like.add, finish=like.finish)
+        leaves = found.schedule((Schedule((0,)),))
+        return Option(found, folded_resources(space.graph, found, space.part), worst_ns, leaves)
+
+
+def _preferred(options: list[Option], room: Room) -> tuple[Option, ...]:
+    alike: dict[tuple[str, int, int, int], list[int]] = {}
+    for k, option in enumerate(options):
+        c = option.choice
+        alike.setdefault((c.order, c.p, c.q, c.fill), []).append(k)
+    costs = np.array([counted(option.resources) for option in options]).reshape(-1, len(KINDS)) @ room.weights.T
+    kept = (sorted({same[k] for k in costs[same].argmin(axis=0).tolist()}) for same in alike.values())
+    return tuple(options[k] for some in kept for k in some)

@@ -1,0 +1,59 @@
+"""Reuse factors that the hls4ml configuration asks for, beside those that can be had."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from flow.engines.folded_choices import foldable, reuse_factors
+from flow.graph.graph import Graph
+from flow.graph.nodes import Dense
+
+
+@dataclass(frozen=True, slots=True)
+class Reuse:
+    """Give a layer's reuse factor: asked for, used, and what hls4ml would use by its own rule.
+
+    label: of the layer. node: its matrix product. strategy: as asked.
+    """
+
+    label: str
+    node: str
+    asked: int
+    strategy: str
+    used: int
+    hls4ml: int
+
+
+def valid_for_hls4ml(n_in: int, n_out: int, reuse_factor: int) -> bool:
+    """Tell whether hls4ml 1.3 takes a reuse factor for a dense layer (FPGABackend._validate_reuse_factor)."""
+    if n_in * n_out % reuse_factor:
+        return False
+    limit = -(-n_in * n_out // min(n_in, reuse_factor))
+    return (limit % n_out == 0 or reuse_factor >= n_in) and (reuse_factor % n_in == 0 or reuse_factor < n_in)
+
+
+def used_by_hls4ml(n_in: int, n_out: int, reuse_factor: int) -> int:
+    """Return the valid reuse factor that hls4ml puts in place of another: the nearest, of two the smaller."""
+    factors = range(1, n_in * n_out + 1)
+    return min((f for f in factors if valid_for_hls4ml(n_in, n_out, f)), key=lambda f: (abs(f - reuse_factor), f))
+
+
+def wishes(graph: Graph, groups: tuple[tuple[str, ...], ...]) -> tuple[Reuse, ...]:
+    """Return the asked reuse factors of all runs that begin with a dense layer, with those that will be used.
+
+    The nearest smaller one is used where none is exact. A reuse factor of 1 is what the unrolled layer has, whatever
+    the strategy.
+    """
+    by_label = {asked.label: asked for asked in graph.asked}
+    found = []
+    for run in groups:
+        head = graph.node(run[0])
+        asked = by_label.get(head.label)
+        if asked is None or not isinstance(head, Dense) or not foldable(graph, run):
+            continue
+        exist = reuse_factors(graph, head)
+        used = exist[bisect_right(exist, asked.reuse_factor) - 1]
+        theirs = used_by_hls4ml(head.n_in, head.n_out, asked.reuse_factor)
+        found.append(Reuse(head.label, head.name, asked.reuse_factor, asked.strategy, used, theirs))
+    return tuple(found)

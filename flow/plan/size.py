@@ -1,0 +1,72 @@
+"""What a network takes at the least, and what to say where a part does not hold it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flow.device.delays import delays_of, has_delays
+from flow.device.parts import Part, parts
+from flow.engines.engine import Resources
+from flow.engines.folded_choices import choices
+from flow.engines.folded_cost import folded_resources
+from flow.errors import UserError
+from flow.graph.graph import Graph
+from flow.plan.frontier import KINDS, NO_LIMIT, Room, counted
+from flow.plan.options import Space, space_of
+from flow.plan.search import unrolled_resources
+
+
+def smallest(space: Space) -> tuple[tuple[Resources, str], ...]:
+    """Return each run's least resources on the space's part with the run's output, converters not counted.
+
+    The least area, unless only a plan that spares one resource has room on the part.
+    """
+    room = Room.on(space.part, NO_LIMIT, NO_LIMIT)
+    per_run = [_ways(space, run) for run in space.runs]
+    costs = [np.array([counted(way) for way in ways]) @ room.weights.T for ways in per_run]
+    found = []
+    for k in range(len(room.weights)):
+        picks = [ways[int(cost[:, k].argmin())] for ways, cost in zip(per_run, costs, strict=True)]
+        found.append(tuple(zip(picks, (run[-1] for run in space.runs), strict=True)))
+    return next((plan for plan in found if room.holds(total(plan))), found[0])
+
+
+def total(plan: tuple[tuple[Resources, str], ...]) -> Resources:
+    """Return the sum over runs."""
+    return sum((resources for resources, _ in plan), Resources())
+
+
+def _ways(space: Space, run: tuple[str, ...]) -> list[Resources]:
+    """Return what each choice for a run takes with the fewest registers."""
+    ways = [unrolled_resources(space.estimate(run), 1)] if space.may_unroll(run) else []
+    head, wish = space.head(run), space.wish(run)
+    if head and wish != 1:
+        rest = run[len(head) :]
+        behind = unrolled_resources(space.estimate(rest), 1) if rest else Resources()
+        chosen = choices(space.graph, head, space.part, reuse_factor=wish)
+        ways += [folded_resources(space.graph, choice, space.part) + behind for choice in chosen]
+    return ways
+
+
+def too_large(space: Space) -> UserError:
+    """Return the error for a network that does not fit its part: the smallest footprint, and the parts that hold it."""
+    graph, part = space.graph, space.part
+    least = smallest(space)
+    sizes = []
+    for kind in KINDS:
+        needed, usable = getattr(total(least), kind), getattr(part, f"usable_{kind}")
+        if needed:
+            sizes.append(f"{needed:,} {kind.upper()} ({usable:,} may be used)")
+    largest, name = max(least, key=lambda pair: pair[0].lut)
+    roomy = [p.name for p in parts() if p.name != part.name and has_delays(p) and _holds(graph, p)]
+    offer = f"it would fit {', '.join(roomy)}" if roomy else "no part of the catalogue holds it"
+    wishes = " with the reuse factors that are asked for" if space.reuse else ""
+    return UserError(
+        f"{graph.name} is too large for {part.name}, unrolled or folded: the smallest plan found{wishes} needs about "
+        f"{', '.join(sizes)} (predicted); the largest run ends in '{name}' with {largest.lut:,} LUT; {offer}"
+    )
+
+
+def _holds(graph: Graph, part: Part) -> bool:
+    space = space_of(graph, part, delays_of(part))
+    return Room.on(part, NO_LIMIT, NO_LIMIT).holds(total(smallest(space)))
