@@ -30,6 +30,8 @@ from flow.graph.nodes import Dense
 
 CHAIN_BITS = 4
 """Bits from which a counter becomes a carry chain where LUTs have four inputs."""
+JOINED = 4
+"""LUTs that the multiplexers beside them join into one larger memory."""
 SHORT_MEMORY = 24
 """Words beyond which random columns of a memory are not expected to be equal."""
 
@@ -42,13 +44,18 @@ def folded_resources(graph: Graph, choice: Folded, part: Part) -> Resources:
     """
     lane = lane_of(graph, choice)
     biases = _bias_columns(dense_of(graph, choice), choice.q) if lane.bias is not None and choice.groups_out > 1 else 0
-    rest = _folded(replace(choice, nodes=("",)), lane, biases, delays_of(part), part.family)
+    rest = _folded(choice, lane, biases, _delays(part), part.family)
     return _products(choice, lane, part) + rest
 
 
 def converter_resources(graph: Graph, converter: Converter, part: Part) -> Resources:
     """Predict what a width converter takes on a part."""
     return _converter(replace(converter, node=""), graph.node(converter.node).type.width, part.family)
+
+
+@lru_cache(maxsize=64)
+def _delays(part: Part) -> Delays:
+    return delays_of(part)
 
 
 @cache
@@ -107,7 +114,7 @@ def _weights(choice: Folded, lane: Lane, family: Family) -> Resources:
             return Resources(lut=chosen, ff=kept, bram=-(-layout.halves // 2))
         case "lutrom":
             columns = round(_weight_columns(choice, bits / choice.multipliers))
-            return Resources(lut=columns * rom_luts(words, family), ff=choice.read * columns)
+            return Resources(lut=rom_luts(columns, words, family), ff=choice.read * columns)
         case "registers":
             # loads, moves or stays: Xilinx decides in the LUT, the others by the clock enable
             lut = words * bits + (family not in XILINX)
@@ -139,10 +146,15 @@ def _distinct(columns: float, words: int) -> float:
     return (patterns - 2) * -expm1(columns * log1p(-1 / patterns))
 
 
-def rom_luts(words: int, family: Family) -> int:
-    """Return the LUTs of one column of a memory in LUTs."""
-    inputs = 6 if family in XILINX else 4
-    return 1 << max(0, (words - 1).bit_length() - inputs)
+def rom_luts(columns: int, words: int, family: Family) -> int:
+    """Return the LUTs of a memory of so many words and different columns that lies in LUTs.
+
+    A column takes a LUT for each 64 words, or 16 where LUTs have four inputs. Multiplexers beside them join them where
+    the family has such, LUTs elsewhere (iCE40).
+    """
+    blocks = max(1.0, words / (64 if family in XILINX else 16))
+    joins = blocks - 1 if family == "ice40" else (blocks - 1) / 4 if blocks > JOINED else 0.0
+    return round(columns * (blocks + joins))
 
 
 @lru_cache(maxsize=1024)
@@ -165,7 +177,7 @@ def _bias(choice: Folded, lane: Lane, columns: int, family: Family) -> Resources
         return Resources()
     late = choice.multiply + (choice.add if choice.accumulates else 0)
     index = (choice.groups_out - 1).bit_length()
-    return Resources(lut=columns * rom_luts(choice.groups_out, family), ff=columns + late * index)
+    return Resources(lut=rom_luts(columns, choice.groups_out, family), ff=columns + late * index)
 
 
 def _dsp(choice: Folded, lane: Lane, part: Part) -> int:
