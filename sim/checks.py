@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -73,7 +74,7 @@ def judge(watch: Watch, traffic: Traffic, trace: Trace) -> Finding:
     early = _early(watch, beats, seen) if not faults.wrong_bits else []
     if early:
         faults.cycles.update(early)
-        text = f"data was right one cycle before it was due, in all {len(early)} beats that differ from the one before"
+        text = f"data was right one cycle before it was due, in all {len(early)} beats that can tell"
         faults.by_cycle.append((beats[0].cycle, text))
     fault = None
     if faults.by_cycle:
@@ -99,23 +100,28 @@ def _judge_valid(watch: Watch, traffic: Traffic, beats: list[Due], levels: bytea
             faults.by_cycle.append((cycle, text))
 
 
+def _telling(watch: Watch, beats: list[Due]) -> Iterator[Due]:
+    """Give the beats that can show that data is early: they differ from the beat before, and are not so by nature."""
+    for last, due in pairwise(beats):
+        before = watch.expected[last.vector][last.beat] & watch.masks[due.beat]
+        natural = watch.early is not None and watch.early[due.vector, due.beat]
+        if watch.expected[due.vector][due.beat] != before and not natural:
+            yield due
+
+
 def _early(watch: Watch, beats: list[Due], seen: dict[int, int]) -> list[int]:
     """Return the cycles of the beats that showed their data one cycle early, if all did that can tell."""
     early: list[int] = []
-    for last, due in pairwise(beats):
-        expected = watch.expected[due.vector][due.beat]
-        if expected == watch.expected[last.vector][last.beat] & watch.masks[due.beat]:
-            continue
-        if seen[due.cycle - 1] & watch.masks[due.beat] != expected:
+    for due in _telling(watch, beats):
+        if seen[due.cycle - 1] & watch.masks[due.beat] != watch.expected[due.vector][due.beat]:
             return []
         early.append(due.cycle)
     return early if len(early) >= TELLING else []
 
 
 def telling_beats(watch: Watch, traffic: Traffic) -> int:
-    """Return the number of beats whose data differ from the beat before: only they can show that data is early."""
-    words = [(watch.expected[due.vector][due.beat], watch.masks[due.beat]) for due in traffic.due(watch)]
-    return sum(a & mask != b for (a, _), (b, mask) in pairwise(words))
+    """Return the number of beats that can show that data is early."""
+    return sum(1 for _ in _telling(watch, traffic.due(watch)))
 
 
 def first_output(design: Design, traffic: Traffic, trace: Trace) -> int | None:

@@ -48,7 +48,8 @@ class Watch:
 
     cycles: when the beats of an inference are due, counted from its first input beat. tensors: what the beats hold.
     lanes: elements of one beat of a tensor that comes in several. expected: for each vector the word of each beat.
-    masks: for each beat the bits of the signal that carry it; others have no meaning.
+    masks: for each beat the bits of the signal that carry it; others have no meaning. early: for each vector and beat
+    whether the data stand there a cycle early by nature; None where none do.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Watch:
     lanes: int
     expected: tuple[tuple[int, ...], ...]
     masks: tuple[int, ...]
+    early: np.ndarray | None = None
 
     def difference(self, beat: int, expected: int, got: int) -> str:
         """Describe the first element in which two words differ."""
@@ -114,7 +116,7 @@ def _numbers(words: np.ndarray) -> list[int]:
     return [int.from_bytes(row.tobytes(), "little") for row in rows]
 
 
-def _edge(edge: dict[str, Any], words: np.ndarray) -> Watch:
+def _edge(edge: dict[str, Any], words: np.ndarray, early: np.ndarray | None) -> Watch:
     tensor, cycles, lanes = _tensor(edge["tensor"]), tuple(edge["cycles"]), edge["lanes"]
     size, beat_bits = prod(tensor.shape), lanes * tensor.width
     if -(-size // lanes) != len(cycles):
@@ -126,7 +128,7 @@ def _edge(edge: dict[str, Any], words: np.ndarray) -> Watch:
         tuple((number >> (beat * beat_bits)) & mask for beat, mask in enumerate(masks)) for number in _numbers(words)
     )
     name = f"{tensor.label} ({edge['name']})" if tensor.label != edge["name"] else tensor.label
-    return Watch(name, edge["valid"], edge["data"], cycles, (tensor,), lanes, expected, masks)
+    return Watch(name, edge["valid"], edge["data"], cycles, (tensor,), lanes, expected, masks, early)
 
 
 def _memory(memory: dict[str, Any], folder: Path) -> Memory:
@@ -147,9 +149,12 @@ def load_design(signature: Path, vectors: Path, *, edges: bool) -> Design:
         inputs = tuple(_numbers(arrays["words_in"]))
         results = tuple((number,) for number in _numbers(arrays["words_out"]))
         whole = max(prod(t.shape) for t in outputs)
-        watches = [Watch("output", "valid_o", "data_o", (latency,), outputs, whole, results, (mask,))]
+        watches = [
+            Watch("output", "valid_o", "data_o", (latency,), outputs, whole, results, (mask,), arrays.get("early_out"))
+        ]
         if edges:
-            watches += [_edge(edge, arrays[f"edge{k}"]) for k, edge in enumerate(described["edges"])]
+            described_edges = enumerate(described["edges"])
+            watches += [_edge(edge, arrays[f"edge{k}"], arrays.get(f"early{k}")) for k, edge in described_edges]
     input_bits = max(t.offset + t.bits for t in map(_tensor, described["inputs"]))
     memories = tuple(_memory(entry, signature.parent) for entry in described["memories"]) if edges else ()
     return Design(latency, described["interval_cycles"], input_bits, inputs, tuple(watches), memories)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from flow.engines.settled import Flags, Settled
 from flow.errors import UserError, VerificationError
 from flow.files import read_arrays, write_npz
 from flow.fixed import FixedArray, FixedType, IntArray, from_float
@@ -26,11 +27,14 @@ class Vectors:
 
     words_in, words_out: shape (n, words) uint64, laid out as `data_i` and `data_o` by flow.rtl.packing.
     words_edges: for each edge of the signature, in its order, the words of its tensor packed from bit 0.
+    early_out, early_edges: flags of shape (n, beats) of data that stand there a cycle early by nature, None for none.
     """
 
     words_in: NDArray[np.uint64]
     words_out: NDArray[np.uint64]
     words_edges: tuple[NDArray[np.uint64], ...]
+    early_out: Flags | None
+    early_edges: tuple[Flags | None, ...]
 
     @property
     def count(self) -> int:
@@ -39,7 +43,9 @@ class Vectors:
 
     def first(self, count: int) -> Vectors:
         """Return the first `count` inferences."""
-        return Vectors(self.words_in[:count], self.words_out[:count], tuple(e[:count] for e in self.words_edges))
+        early = tuple(None if flags is None else flags[:count] for flags in (self.early_out, *self.early_edges))
+        edges = tuple(words[:count] for words in self.words_edges)
+        return Vectors(self.words_in[:count], self.words_out[:count], edges, early[0], early[1:])
 
 
 def _raw(port: TensorPort, values: dict[str, FixedArray]) -> IntArray:
@@ -58,8 +64,10 @@ def _raw(port: TensorPort, values: dict[str, FixedArray]) -> IntArray:
     return array.raw.reshape(array.raw.shape[0], *port.shape)
 
 
-def expected(signature: Signature, values: dict[str, FixedArray]) -> Vectors:
+def expected(signature: Signature, values: dict[str, FixedArray], settled: Settled | None = None) -> Vectors:
     """Return the vectors of a design from the evaluator's values, which are given by node name.
+
+    settled: what is early by nature in this design, None for nothing.
 
     Raises VerificationError when the signature describes tensors that these values do not fill.
     """
@@ -68,23 +76,33 @@ def expected(signature: Signature, values: dict[str, FixedArray]) -> Vectors:
         return pack(ports, {port.name: _raw(port, values) for port in ports})
 
     edges = tuple(words((replace(edge.tensor, name=edge.node, offset=0),)) for edge in signature.edges)
-    return Vectors(words(signature.inputs), words(signature.outputs), edges)
+    known = Settled() if settled is None else settled
+    early = tuple(known.edges.get(edge.name) for edge in signature.edges)
+    return Vectors(words(signature.inputs), words(signature.outputs), edges, known.output, early)
 
 
 def save_vectors(path: Path, vectors: Vectors) -> None:
     """Write vectors as `.npz`; same vectors, same bytes."""
-    arrays = {"words_in": vectors.words_in, "words_out": vectors.words_out}
+    arrays: dict[str, NDArray[Any]] = {"words_in": vectors.words_in, "words_out": vectors.words_out}
     arrays.update({f"edge{k}": words for k, words in enumerate(vectors.words_edges)})
+    early = {"early_out": vectors.early_out, **{f"early{k}": flags for k, flags in enumerate(vectors.early_edges)}}
+    arrays.update({name: flags for name, flags in early.items() if flags is not None})
     write_npz(path, arrays)
 
 
 def load_vectors(path: Path) -> Vectors:
     """Read vectors that `save_vectors` wrote; raise UserError when the file is not such."""
     arrays = _arrays(path)
-    edges = sorted((name for name in arrays if name.startswith("edge")), key=lambda name: int(name[4:]))
+    edges = sum(name.startswith("edge") for name in arrays)
     if not {"words_in", "words_out"} <= arrays.keys():
         raise UserError(f"{path} holds no vectors of a design; simulate the run again")
-    return Vectors(arrays["words_in"], arrays["words_out"], tuple(arrays[name] for name in edges))
+    return Vectors(
+        arrays["words_in"],
+        arrays["words_out"],
+        tuple(arrays[f"edge{k}"] for k in range(edges)),
+        arrays.get("early_out"),
+        tuple(arrays.get(f"early{k}") for k in range(edges)),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from flow.device.parts import Part, find_part
+from flow.engines.dataflow import dataflow
+from flow.engines.settled import settled_early
 from flow.errors import VerificationError
 from flow.files import write_whole
 from flow.graph.graph import evaluate
@@ -78,7 +80,8 @@ def _vectors(run: Context) -> Vectors:
                 f"differs in {int(np.sum(wrong)):,} of {len(wrong):,} vectors; one of them was changed since the "
                 "conversion (fpgaflow build renews both)"
             )
-    return expected(load_signature(run.project.signature), values)
+    flow = dataflow(graph, load_plan(run.project.plan).choices)
+    return expected(load_signature(run.project.signature), values, settled_early(graph, flow, values))
 
 
 def _bulk(run: Context, vectors: Vectors) -> BulkReport:

@@ -18,11 +18,13 @@ import numpy as np
 
 from flow.device.delays import delays_of, has_delays
 from flow.device.parts import Part, parts
+from flow.engines.dataflow import Dataflow, dataflow
 from flow.engines.engine import Unrolled
 from flow.engines.lower import lower_graph, runs
 from flow.engines.module import Module
 from flow.engines.network import Network, connect
 from flow.engines.pipeline import edge_stages, place
+from flow.engines.settled import settled_early
 from flow.errors import UserError
 from flow.fixed import FixedArray, IntArray
 from flow.frontend.border import to_graph
@@ -58,13 +60,17 @@ ROOMY = "xcvu13p"
 
 @dataclass(frozen=True, slots=True)
 class RandomDesign:
-    """Hold hardware with the schedule that its plan predicts, and words that say how it was drawn."""
+    """Hold hardware with the schedule that its plan predicts, and words that say how it was drawn.
+
+    flow: of designs with folded engines.
+    """
 
     graph: Graph
     timeline: Timeline
     modules: tuple[Module, ...]
     signature: Signature
     drawn: str
+    flow: Dataflow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +141,11 @@ def _planned(graph: Graph, rng: np.random.Generator, part: Part) -> RandomDesign
         request = replace(request, part=ROOMY)
         plan = make_plan(graph, request)
     design = realize(graph, request, plan)
-    depths = tuple(choice.depth for choice in design.plan.choices)
-    drawn = f"planned for {request.part}, clock {request.clock}, budget {request.budget}, rate {request.rate}"
-    return RandomDesign(graph, design.timeline, design.modules, design.signature, f"{drawn}: depths {depths}")
+    choices = design.plan.choices
+    drawn = (
+        f"planned for {request.part}, clock {request.clock}, budget {request.budget}, rate {request.rate}: {choices}"
+    )
+    return RandomDesign(graph, design.timeline, design.modules, design.signature, drawn, dataflow(graph, choices))
 
 
 def _scattered(graph: Graph, rng: np.random.Generator, part: Part) -> RandomDesign:
@@ -180,7 +188,8 @@ def prove(
     values = evaluate(design.graph, raw)
     for name, theirs in (outputs or {}).items():
         values[name] = FixedArray(theirs.reshape(values[name].raw.shape), values[name].type)
-    words = expected(signature, values)
+    settled = None if design.flow is None else settled_early(design.graph, design.flow, values)
+    words = expected(signature, values, settled)
     result = simulate(folder, vectors=words, seeds=(1,))
     return Proof(
         _faults(design, signature, result),

@@ -114,7 +114,8 @@ def build(graph: Graph, choices: tuple[Choice, ...], rng: np.random.Generator) -
             engines[choice.output] = folded_hardware(graph, choice, delays)
     flow = dataflow(graph, tuple(chosen))
     modules, signature = build_top(graph, flow, engines)
-    return RandomDesign(graph, flow.timeline, modules, signature, "\n".join(f"  {choice}" for choice in chosen))
+    drawn = "\n".join(f"  {choice}" for choice in chosen)
+    return RandomDesign(graph, flow.timeline, modules, signature, drawn, flow)
 
 
 def draw_design(seed: int) -> RandomDesign:

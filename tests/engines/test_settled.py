@@ -1,0 +1,55 @@
+"""What is early by nature is told, and nothing else is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from flow.engines.dataflow import dataflow
+from flow.engines.engine import Unrolled
+from flow.engines.folded import Folded
+from flow.engines.settled import settled_early
+from flow.fixed import FixedArray, FixedType
+from flow.graph.graph import Graph, evaluate
+from flow.graph.nodes import Dense, Quantize
+from tests.folding import dense_graph
+
+
+def layer(*, last_row: bool) -> tuple[Graph, dict[str, FixedArray]]:
+    """Return 4-3 and values for 20 vectors; without its last row of weights the last input counts nothing."""
+    graph = dense_graph(4, 3, seed=7)
+    node = graph.node("dense")
+    assert isinstance(node, Dense)
+    weights = node.weights.copy()
+    weights[3] *= int(last_row)
+    quantize = Quantize(name="cut", label="cut", inputs=("dense",), shape=(3,), type=FixedType(20, 12))
+    nodes = (graph.nodes[0], replace(node, weights=weights), quantize)
+    graph = Graph("layer", nodes, ("x",), ("cut",))
+    return graph, evaluate(graph, {"x": np.random.default_rng(2).integers(1, 128, (20, 4))})
+
+
+def folded(p: int) -> Folded:
+    return Folded.plain(("dense",), "output_serial", (4, 3), (p, 1), store="bram", multiplier="dsp")
+
+
+def test_a_last_step_that_adds_nothing_leaves_all_behind_it_early() -> None:
+    graph, values = layer(last_row=False)
+    settled = settled_early(graph, dataflow(graph, (folded(1), Unrolled(("cut",), 2))), values)
+    assert set(settled.edges) == {"dense", "dense_by_3", "cut"}
+    assert settled.edges["dense"].shape == (20, 3)
+    assert all(np.all(flags) for flags in settled.edges.values())
+    assert settled.output is not None
+    assert np.all(settled.output)
+
+
+def test_a_last_step_that_counts_leaves_nothing_early() -> None:
+    graph, values = layer(last_row=True)
+    settled = settled_early(graph, dataflow(graph, (folded(1), Unrolled(("cut",), 2))), values)
+    assert (settled.edges, settled.output) == ({}, None)
+
+
+def test_without_accumulators_nothing_is_early() -> None:
+    graph, values = layer(last_row=False)
+    settled = settled_early(graph, dataflow(graph, (folded(4), Unrolled(("cut",), 2))), values)
+    assert (settled.edges, settled.output) == ({}, None)
