@@ -33,10 +33,20 @@ def valid_for_hls4ml(n_in: int, n_out: int, reuse_factor: int) -> bool:
     return (limit % n_out == 0 or reuse_factor >= n_in) and (reuse_factor % n_in == 0 or reuse_factor < n_in)
 
 
-def used_by_hls4ml(n_in: int, n_out: int, reuse_factor: int) -> int:
-    """Return the valid reuse factor that hls4ml puts in place of another: the nearest, of two the smaller."""
-    factors = range(1, n_in * n_out + 1)
-    return min((f for f in factors if valid_for_hls4ml(n_in, n_out, f)), key=lambda f: (abs(f - reuse_factor), f))
+def used_by_hls4ml(n_in: int, n_out: int, reuse_factor: int, strategy: str = "Resource") -> int:
+    """Return the reuse factor that hls4ml 1.3 takes for a dense layer (VivadoBackend.init_dense).
+
+    Under the Resource strategies an invalid one gives way to the nearest valid one, of two the smaller; Resource
+    unrolled leaves out the largest. Other strategies take any.
+    """
+    kind = strategy.lower().replace("_", "")
+    if not kind.startswith("resource"):
+        return reuse_factor
+    most = n_in * n_out
+    if kind == "resourceunrolled" and reuse_factor > 1 < most:
+        most -= 1
+    valid = (f for f in range(1, most + 1) if valid_for_hls4ml(n_in, n_out, f))
+    return min(valid, key=lambda f: (abs(f - reuse_factor), f))
 
 
 def wishes(graph: Graph, groups: tuple[tuple[str, ...], ...]) -> tuple[Reuse, ...]:
@@ -54,6 +64,6 @@ def wishes(graph: Graph, groups: tuple[tuple[str, ...], ...]) -> tuple[Reuse, ..
             continue
         exist = reuse_factors(graph, head)
         used = exist[bisect_right(exist, asked.reuse_factor) - 1]
-        theirs = used_by_hls4ml(head.n_in, head.n_out, asked.reuse_factor)
+        theirs = used_by_hls4ml(head.n_in, head.n_out, asked.reuse_factor, asked.strategy)
         found.append(Reuse(head.label, head.name, asked.reuse_factor, asked.strategy, used, theirs))
     return tuple(found)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from flow.baseline.gpu import check_must_beat, factor, rows
 from flow.baseline.roofline import roofline
 from flow.device.links import find_link
 from flow.device.parts import Part, find_part
+from flow.engines.engine import Resources
+from flow.engines.folded import Folded
 from flow.graph.graph import Graph
 from flow.graph.nodes import Affine, Dense
 from flow.latency.budget import Latency, Origin, Verdict, judge, latency_of, required_interval
-from flow.latency.timeline import Timeline
+from flow.latency.timeline import Edge, Hop, Timeline
 from flow.plan.plan import Plan
 from flow.report.report import (
     FORMAT,
@@ -23,12 +25,18 @@ from flow.report.report import (
     CheckReport,
     ClockReport,
     ConversionReport,
+    ConverterReport,
+    CountedReport,
+    EngineReport,
+    FoldReport,
     HopReport,
     IntervalReport,
     LatencyReport,
+    PlanReport,
     Report,
     ResourceCounts,
     ResourcesReport,
+    ReuseReport,
     RooflineReport,
     TimelineReport,
 )
@@ -102,9 +110,10 @@ def collect(found: Findings) -> Report:
         else TimelineReport(simulation.edges, simulation.beats_checked, simulation.beats_wrong),
         checks=_checks(found),
         critical_path=tuple(
-            HopReport(hop.node, hop.engine, hop.cycles, hop.cycles * plan.clock.period_ns, hop.reason)
+            HopReport(hop.node, hop.engine, hop.cycles, hop.cycles * plan.clock.period_ns, _reason(found, hop))
             for hop in found.timeline.critical_path
         ),
+        plan=_plan(found),
         resources=ResourcesReport(_predicted(plan), _synthesized(found), _available(find_part(plan.part))),
         baseline=_baseline(found, latency.total_ns),
         roofline=_roofline(found.graph),
@@ -171,9 +180,72 @@ def _checks(found: Findings) -> tuple[CheckReport, ...]:
     return tuple(checks)
 
 
+def _plan(found: Findings) -> PlanReport:
+    plan, timeline = found.plan, found.timeline
+    engines, converters = [], []
+    for planned in plan.runs:
+        choice, edge = planned.choice, timeline.edge(planned.choice.output)
+        fold = None
+        if isinstance(choice, Folded):
+            fold = FoldReport(choice.reuse_factor, choice.p, choice.q, choice.order, choice.store, choice.multiplier)
+        engines.append(
+            EngineReport(
+                output=edge.name,
+                engine=choice.engine,
+                nodes=choice.nodes,
+                cycles=_cycles(timeline, edge),
+                busy=edge.busy,
+                beats=len(edge.schedule.cycles),
+                fold=fold,
+                resources=_counted(planned.resources),
+            )
+        )
+    for between in plan.converters:
+        edge, what = timeline.edge(between.edge), between.converter
+        converters.append(
+            ConverterReport(
+                edge=edge.name,
+                kind=what.engine,
+                lanes_in=what.lanes_in,
+                lanes_out=what.lanes_out,
+                cycles=_cycles(timeline, edge),
+                resources=_counted(between.resources),
+            )
+        )
+    reuse = tuple(ReuseReport(wish.label, wish.asked, wish.used, wish.hls4ml) for wish in plan.reuse)
+    return PlanReport(tuple(engines), tuple(converters), reuse)
+
+
+def _cycles(timeline: Timeline, edge: Edge) -> int:
+    """Return the cycles that an engine adds: from its last input beat to its last output beat."""
+    before = 0 if edge.waited_for is None else timeline.edge(edge.waited_for).schedule.last
+    return edge.schedule.last - before
+
+
+def _reason(found: Findings, hop: Hop) -> str:
+    """Return why an engine takes its time; one that works while its input still comes is said to."""
+    serial = {c.output for c in found.plan.choices if isinstance(c, Folded) and c.order == "input_serial"}
+    waited_for = found.timeline.edge(hop.node).waited_for
+    if hop.engine != "folded" or hop.node not in serial or waited_for is None:
+        return hop.reason
+    before = found.timeline.edge(waited_for)
+    beats = len(before.schedule.cycles)
+    return f"works on the {beats} beats of {before.name} as they come" if beats > 1 else hop.reason
+
+
+def _counted(resources: Resources) -> CountedReport:
+    return CountedReport(**asdict(resources))
+
+
+def _per_node(resources: Resources) -> dict[str, int]:
+    """Return what is counted per node."""
+    return {kind: count for kind, count in asdict(resources).items() if kind != "uram"}
+
+
 def _predicted(plan: Plan) -> ResourceCounts:
     total = plan.resources
-    per_node = {p.choice.output: {"lut": p.resources.lut, "ff": p.resources.ff} for p in plan.runs}
+    per_node = {p.choice.output: _per_node(p.resources) for p in plan.runs}
+    per_node |= {c.edge: _per_node(c.resources) for c in plan.converters}
     return ResourceCounts(total.lut, total.ff, total.dsp, total.bram, total.uram, Origin.PREDICTED, per_node)
 
 
@@ -181,10 +253,7 @@ def _synthesized(found: Findings) -> ResourceCounts | None:
     if found.synthesis is None:
         return None
     total = found.synthesis.total
-    per_node = {
-        instance.instance or "top": {"lut": instance.resources.lut, "ff": instance.resources.ff}
-        for instance in found.synthesis.instances
-    }
+    per_node = {instance.instance or "top": _per_node(instance.resources) for instance in found.synthesis.instances}
     return ResourceCounts(total.lut, total.ff, total.dsp, total.bram, total.uram, Origin.SYNTHESIZED, per_node)
 
 

@@ -147,6 +147,28 @@ def _path(report: Report) -> Table:
     return rows
 
 
+def _plan(report: Report) -> Group:
+    """Show folded engines, the converters between engines, and asked reuse factors."""
+    names = ("output", "engine", "reuse", "p × q", "weights", "multiply", "cycles")
+    rows = table(*names, title="Engines", right=(2, 3, 6), whole=(1, 4, 5))
+    for engine in report.plan.engines:
+        fold = engine.fold
+        if fold is None:
+            rows.add_row(engine.output, engine.engine, "1", "", "wiring", "adders", f"{engine.cycles:,}")
+            continue
+        how = f"{engine.engine}, {fold.order.replace('_', '-')}"
+        lanes, kind = f"{fold.p} × {fold.q}", fold.multiplier.replace("_", " ")
+        rows.add_row(engine.output, how, f"{fold.reuse_factor:,}", lanes, fold.store, kind, f"{engine.cycles:,}")
+    for between in report.plan.converters:
+        lanes = f"{between.kind}, {between.lanes_in:,} to {between.lanes_out:,} lanes"
+        rows.add_row(Text(f"→ {between.edge}", "dim"), lanes, "", "", "", "", f"{between.cycles:,}")
+    wishes = [
+        Text(f"{wish.layer}: reuse factor: asked {wish.asked}, used {wish.used}; hls4ml would use {wish.hls4ml}")
+        for wish in report.plan.reuse
+    ]
+    return Group(rows, *wishes, *([Text()] if wishes else []))
+
+
 def _bar(share: float, style: str = "cyan") -> Text:
     return Text("█" * round(BAR * share) or "▏", style)  # what takes time is seen
 
@@ -170,18 +192,23 @@ def _share(used: int, available: int) -> str:
 
 def _resources(report: Report) -> Table:
     found = report.resources
-    rows = table("cells", "predicted", "synthesized", "available", "used", title="Resources", right=(1, 2, 3, 4))
+    names = ("cells", "predicted", "synthesized", "available", "usable", "used")
+    rows = table(*names, title="Resources", right=(1, 2, 3, 4, 5))
     best = found.synthesized or found.predicted
     for kind in KINDS:
         if kind not in {"lut", "ff"} and not getattr(best, kind) and not getattr(found.predicted, kind):
             continue
         available = getattr(found.available, kind)
         counts = (_count(found.predicted, kind), _count(found.synthesized, kind))
-        rows.add_row(kind.upper(), *counts, f"{available:,}", _share(getattr(best, kind), available))
+        usable = int(available * found.available.usable_fraction[kind] + 1e-6)
+        rows.add_row(kind.upper(), *counts, f"{available:,}", f"{usable:,}", _share(getattr(best, kind), available))
     for node, counts_of in found.predicted.per_node.items():
         instance = {} if found.synthesized is None else found.synthesized.per_node.get(f"u_{node}", {})
-        synthesized = "not run" if found.synthesized is None else f"{instance.get('lut', 0):,}"
-        rows.add_row(Text(f"  LUT of {node}", "dim"), f"{counts_of['lut']:,}", synthesized, "", "")
+        for kind in ("lut", "dsp", "bram"):
+            if kind == "lut" or counts_of[kind] or instance.get(kind):
+                synthesized = "not run" if found.synthesized is None else f"{instance.get(kind, 0):,}"
+                name = Text(f"  {kind.upper()} of {node}", "dim")
+                rows.add_row(name, f"{counts_of[kind]:,}", synthesized, "", "", "")
     return rows
 
 
@@ -259,7 +286,10 @@ def _accuracy(report: Report) -> str:
 
 def render(report: Report, *, full: bool = False) -> Group:
     """Return the whole report as a rich renderable; `full`: with every source at full length."""
-    blocks: list[RenderableType] = [_heading(report), _latency(report), _path(report), _resources(report)]
+    blocks: list[RenderableType] = [_heading(report), _latency(report), _path(report)]
+    if report.plan.converters or report.plan.reuse or any(engine.fold for engine in report.plan.engines):
+        blocks.append(_plan(report))
+    blocks.append(_resources(report))
     if report.bit_exact is not None or report.checks:
         blocks.append(_verification(report))
     if report.baseline:
