@@ -10,7 +10,7 @@ from flow.engines.dataflow import dataflow
 from flow.engines.engine import Unrolled
 from flow.engines.folded import Folded
 from flow.engines.settled import settled_early
-from flow.fixed import FixedArray, FixedType
+from flow.fixed import FixedArray, FixedType, Rounding
 from flow.graph.graph import Graph, evaluate
 from flow.graph.nodes import Dense, Quantize
 from tests.folding import dense_graph
@@ -53,3 +53,20 @@ def test_without_accumulators_nothing_is_early() -> None:
     graph, values = layer(last_row=False)
     settled = settled_early(graph, dataflow(graph, (folded(4), Unrolled(("cut",), 2))), values)
     assert (settled.edges, settled.output) == ({}, None)
+
+
+def test_a_difference_that_a_cast_hides_leaves_what_follows_early() -> None:
+    graph, _ = layer(last_row=True)
+    coarse = replace(graph.node("cut"), type=FixedType(2, 20, rounding=Rounding.RND))
+    graph = replace(graph, nodes=(*graph.nodes[:2], coarse))
+    values = evaluate(graph, {"x": np.ones((5, 4), dtype=np.int64)})
+    settled = settled_early(graph, dataflow(graph, (folded(1), Unrolled(("cut",), 2))), values)
+    assert not np.all(settled.edges.get("dense", np.zeros(1)))
+    assert np.all(settled.edges["cut"])
+
+
+def test_a_split_has_the_beats_ready_that_wait_for_their_turn() -> None:
+    graph, values = layer(last_row=True)
+    serial = Folded.plain(("dense",), "input_serial", (4, 3), (2, 1), store="bram", multiplier="dsp")
+    settled = settled_early(graph, dataflow(graph, (serial, Unrolled(("cut",), 1))), values)
+    np.testing.assert_array_equal(settled.edges["x_by_2"], [[False, True]] * 20)
