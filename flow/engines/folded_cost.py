@@ -150,11 +150,13 @@ def rom_luts(columns: int, words: int, family: Family) -> int:
     """Return the LUTs of a memory of so many words and different columns that lies in LUTs.
 
     A column takes a LUT for each 64 words, or 16 where LUTs have four inputs. Multiplexers beside them join them where
-    the family has such, LUTs elsewhere (iCE40).
+    the family has such, LUTs elsewhere (iCE40); what is joined by more than those is laid out for all addresses.
     """
-    blocks = max(1.0, words / (64 if family in XILINX else 16))
-    joins = blocks - 1 if family == "ice40" else (blocks - 1) / 4 if blocks > JOINED else 0.0
-    return round(columns * (blocks + joins))
+    inputs = 6 if family in XILINX else 4
+    blocks = max(1.0, words / (1 << inputs))
+    if blocks > JOINED or (blocks > 1 and family in XILINX):
+        blocks = float(1 << (words - 1).bit_length() - inputs)
+    return round(columns * (2 * blocks - 1 if family == "ice40" else blocks))
 
 
 @lru_cache(maxsize=1024)
