@@ -17,6 +17,7 @@ import argparse
 import hashlib
 import math
 import random
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,7 +45,7 @@ class Structure:
 
     relu: both trees end in a ReLU and are added. depth 0: `levels` levels of random 4-input functions on `lanes` bits.
     block: `lanes` block ROMs ("rom"), multipliers ("product"), both one after the other ("rom product") or multipliers
-    before an adder ("product sum"), of `width` bits.
+    before an adder ("product sum"), of `width` bits; `levels` LUT levels behind a ROM.
     """
 
     name: str
@@ -83,6 +84,7 @@ BLOCKS = (
     Structure("rom 16, 2", 0, 16, 2, block="rom"),
     Structure("rom 16, 10", 0, 16, 10, block="rom"),
     Structure("rom 16, 24", 0, 16, 24, block="rom"),
+    Structure("rom 16, 8, levels 3", 0, 16, 8, 3, block="rom"),
 )
 BLOCKS_HELD_OUT = (
     Structure("rom product 8, 6", 0, 8, 6, block="rom product"),
@@ -101,6 +103,7 @@ class Measured:
     lut: int
     dsp: int
     bram: int
+    cells: tuple[str, ...]  # of the slowest path
 
 
 class _Tree:
@@ -169,12 +172,15 @@ def levels(structure: Structure, draw: random.Random) -> tuple[str, Path6]:
     lines = [f"  reg [{n - 1}:0] v0; always @(posedge clk_i) v0 <= {{v0, data_i[0]}};"]
     for level in range(1, structure.levels + 1):
         lines.append(f"  wire [{n - 1}:0] v{level};")
-        for k in range(n):
-            bits = ", ".join(f"v{level - 1}[{b}]" for b in draw.sample(range(n), 4))
-            table = draw.getrandbits(16)
-            lines.append(f"  assign v{level}[{k}] = 16'd{table} >> {{{bits}}};")
+        lines += [f"  assign v{level}[{k}] = {_any_function(f'v{level - 1}', n, draw)};" for k in range(n)]
     lines.append(f"  reg [{n - 1}:0] y0; always @(posedge clk_i) y0 <= v{structure.levels};")
     return "\n".join(lines) + "\n" + _folded([("y0", n)]), (1, structure.levels, 0, 0, 0, 0)
+
+
+def _any_function(signal: str, width: int, draw: random.Random) -> str:
+    """Return a random function of four bits of a signal."""
+    bits = ", ".join(f"{signal}[{b}]" for b in draw.sample(range(width), 4))
+    return f"16'd{draw.getrandbits(16)} >> {{{bits}}}"
 
 
 def blocks(structure: Structure, draw: random.Random) -> tuple[str, Path6]:
@@ -202,6 +208,10 @@ def blocks(structure: Structure, draw: random.Random) -> tuple[str, Path6]:
         else:
             lines.append(f"  always @(posedge clk_i) w{lane} <= {{x{lane}[0], x{lane}}} ^ (w{lane} << 1);")
         result, size = f"w{lane}", width
+        for level in range(structure.levels):
+            before, result = result, f"v{lane}_{level}"
+            lines.append(f"  wire signed [{width - 1}:0] {result};")
+            lines += [f"  assign {result}[{k}] = {_any_function(before, width, draw)};" for k in range(width)]
         if "product" in structure.block:
             result, size = f"t{lane}", wide
             lines.append(f"  wire signed [{wide - 1}:0] {result} = x{lane} * w{lane};")
@@ -211,7 +221,7 @@ def blocks(structure: Structure, draw: random.Random) -> tuple[str, Path6]:
         lines.append(f"  reg signed [{size - 1}:0] y{lane}; always @(posedge clk_i) y{lane} <= {result};")
         results.append((f"y{lane}", size))
     rom, product, added = (int(word in structure.block) for word in ("rom", "product", "sum"))
-    path = (1 - rom, 0, added, added * (wide + 1), product, rom)
+    path = (1 - rom, structure.levels, added, added * (wide + 1), product, rom)
     return "\n".join(lines) + "\n" + _folded(results), path
 
 
@@ -255,7 +265,9 @@ def measure(structure: Structure, part: Part, out: Path) -> Measured:
         synthesize(folder, part)
         route(folder, part, clock_ns=2.0)
     total = load_synthesis(folder).total
-    return Measured(structure, path, load_routing(folder).period_ns, total.lut, total.dsp, total.bram)
+    routing = load_routing(folder)
+    cells = tuple(name for _, _, name in routing.critical_path)
+    return Measured(structure, path, routing.period_ns, total.lut, total.dsp, total.bram, cells)
 
 
 def fit(designs: list[Measured]) -> NDArray[np.float64]:
@@ -271,7 +283,7 @@ def fit(designs: list[Measured]) -> NDArray[np.float64]:
 
 
 def fit_blocks(designs: list[Measured], part: Part) -> NDArray[np.float64]:
-    """Return the delays of NAMES: those of the part's table; for blocks with the least sum of squared relative errors."""
+    """Return the delays of NAMES: of the part's table, and for blocks with the least squared relative errors."""
     known = delays_of(part)
     solution = np.array([known.register_ns, known.level_ns, known.carry_ns, known.carry_bit_ns, 0.0, 0.0])
     for kind in (DSP, BRAM):
@@ -282,10 +294,12 @@ def fit_blocks(designs: list[Measured], part: Part) -> NDArray[np.float64]:
     return solution
 
 
-def uses_its_blocks(design: Measured) -> bool:
-    """Tell whether synthesis built the structure from the part's blocks."""
+def goes_through_its_blocks(design: Measured) -> bool:
+    """Tell whether synthesis built the structure from the part's blocks, and the slowest path goes through them."""
     lanes = design.structure.lanes
-    return (not design.path[DSP] or design.dsp >= lanes) and (not design.path[BRAM] or design.bram >= lanes)
+    if design.path[DSP] and not (design.dsp >= lanes and any(re.search("MULT|_DSP", name) for name in design.cells)):
+        return False
+    return not design.path[BRAM] or (design.bram >= lanes and re.match(r"core\.m\d+\.", design.cells[0]) is not None)
 
 
 def main() -> None:
@@ -305,11 +319,11 @@ def main() -> None:
             if not fits(structure, options.part):
                 continue
             design = measure(structure, options.part, options.out)
-            if uses_its_blocks(design):
+            if goes_through_its_blocks(design):
                 found[use].append(design)
                 print(f"routed {structure.name}: {design.period_ns:.2f} ns", flush=True)
             else:
-                print(f"left out {structure.name}: built without the part's blocks", flush=True)
+                print(f"left out {structure.name}: {design.period_ns:.2f} ns, not through the blocks", flush=True)
     delays = fit_blocks(found["fitted"], options.part) if options.blocks else fit(found["fitted"])
     print(f"\n{options.part.name}, {load_tool(options.out / options.part.name)}")
     print(f"{'design':18} {'use':9} {'LUT':>6} {'predicted':>9} {'routed':>7} {'error':>6}")
@@ -329,12 +343,13 @@ def main() -> None:
 
 
 def fits(structure: Structure, part: Part) -> bool:
-    """Tell whether the part has as many blocks as a structure wants, and multipliers as wide."""
+    """Tell whether the part has as many blocks as a structure wants, with delays that nextpnr knows."""
     bits = max(structure.width, 1) * WORDS if "rom" in structure.block else 0
     roms = structure.lanes * -(-bits // (1024 * part.bram_kbit))
     products = structure.lanes if "product" in structure.block else 0
-    widest = 16 if part.family == "ice40" else 18
-    return roms <= (part.bram or 0) and products <= (part.dsp or 0) and not (products and structure.width > widest)
+    if products and part.family == "ice40":  # nextpnr 0.11.1 has 0.1 ns placeholders for SB_MAC16
+        return False
+    return roms <= (part.bram or 0) and products <= (part.dsp or 0)
 
 
 def load_tool(folder: Path) -> str:

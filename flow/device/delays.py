@@ -28,8 +28,8 @@ class Delays:
     bram_ns: clock to the output of a block RAM without output register, routing to the next cell and the setup there
     included. dsp_ns: through one DSP multiplier without inner registers, routing in and out included.
     dsp_register_ns: the longest part between two registers of a multiplier whose M register is used, routing to its
-    operands included; register_ns comes on top. None: the part has no such block, or (dsp_register_ns) Yosys moves no
-    register into it. block_source: where these three come from, block_grade: as grade; "" where all three are None.
+    operands included; register_ns comes on top. None: the part has no such block, Yosys 0.70 does not use it so, or no
+    delay of it is known. block_source: where these three come from, block_grade: as grade; "" where all are None.
     """
 
     level_ns: float

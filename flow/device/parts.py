@@ -256,7 +256,7 @@ def find_part(name: str) -> Part:
                     return _ordered(part, name.strip(), match)
     known = [p.name for p in parts()] + [board.name for board in boards()]
     raise UserError(
-        f"unknown part or board '{name}'; {nearest(name, known)} (fpgaflow parts and fpgaflow boards list all; full "
+        f"unknown part '{name}'; {nearest(name, known)} (fpgaflow parts and fpgaflow boards list all; full "
         f"vendor names such as {parts()[0].device} are understood)"
     )
 

@@ -142,7 +142,7 @@ def test_nextpnr_gets_the_package_that_was_asked_for():
     "name", ["xcvu9", "xcvu13q", "LFE5U-12F", "AGF014R24", "", "xcvu13p-", "xcvu13p-flga2577-2-e-x", "../x"]
 )
 def test_unknown_parts_offer_others(name):
-    with pytest.raises(UserError, match=r"unknown part or board .*(did you mean|known:)"):
+    with pytest.raises(UserError, match=r"unknown part .*(did you mean|known:)"):
         find_part(name)
 
 
