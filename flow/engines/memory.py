@@ -1,4 +1,4 @@
-"""What a read-only memory takes on each family: block RAM as Yosys maps it, or LUTs.
+"""What a read-only memory takes on each family: block RAM as Yosys maps it (rom_style "block"), or LUTs ("logic").
 
 Yosys lays a memory out in blocks of one shape: `lanes` bits wide, as deep as that leaves. A memory that is deeper than
 a block becomes several banks, whose words stand side by side in the lanes; a multiplexer picks the bank that was
@@ -9,6 +9,8 @@ computes the same choice, so that the number of blocks is exact; the tests compa
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -95,6 +97,48 @@ def _best_of(block: Block, words: int, width: int) -> tuple[float, BlockLayout]:
 def bram_halves(words: int, width: int, family: Family) -> int:
     """Return the block RAM that a memory takes, in halves of the family's block; exactly what Yosys maps it to.
 
-    words: at least 2. width: bits, at least 1. A design's blocks are the sum of its halves, divided by two, rounded up.
+    words: at least 2. width: the bits that differ between words (`varying_bits`), at least 1: Yosys takes the others
+    out of the memory, and all of it where the words are equal. A design's blocks are the sum of its halves, divided by
+    two and rounded up.
     """
     return block_layout(words, width, family).halves
+
+
+def varying_bits(contents: Iterable[int]) -> int:
+    """Return how many bits of a word are not the same in all words; contents: the words, not negative."""
+    words = iter(contents)
+    first = next(words)
+    differing = 0
+    for word in words:
+        differing |= word ^ first
+    return differing.bit_count()
+
+
+LUTS_PER_BIT: dict[Family, tuple[float, ...]] = {
+    "xcup": (0.2, 0.8, 0.9, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 4.3, 4, 7.5, 10.5, 21.8),
+    "ecp5": (0.2, 0.8, 0.9, 1, 1, 2, 2, 2, 2, 4, 4, 4, 8, 8, 18.4, 18.4, 30.7, 36.4, 87.4),
+    "gowin": (0.2, 0.8, 0.9, 1, 1, 2, 2, 2, 4, 4, 4, 8, 8, 8, 16, 16, 36.5, 43.8, 90.3),
+    "ice40": (0.2, 0.8, 0.9, 1, 1, 3, 3.1, 3.8, 3.7, 6.3, 9.2, 9.1, 15.6, 19.5, 29.9, 36.4, 54.8, 67.8, 132.5),
+}
+"""LUTs per bit of a word at the sizes MEASURED_WORDS: random contents, synthesized with Yosys 0.70."""
+
+MEASURED_WORDS = (4, 6, 8, 12, 16, 17, 24, 32, 33, 48, 64, 65, 100, 128, 200, 256, 384, 512, 1000)
+
+
+def rom_luts(words: int, width: int, family: Family) -> int:
+    """Estimate the LUTs of a memory in logic; between measured sizes a straight line, beyond them in proportion.
+
+    The contents decide: what is regular takes less. 7-series and UltraScale have the same LUT and share a table.
+    """
+    table = LUTS_PER_BIT["xcup" if family in ("xcu", "xc7") else family]
+    last = MEASURED_WORDS[-1]
+    per_bit = table[-1] * words / last if words > last else _between(words, table)
+    return round(width * per_bit)
+
+
+def _between(words: int, table: tuple[float, ...]) -> float:
+    right = bisect_left(MEASURED_WORDS, words)
+    if right == 0:
+        return table[0]
+    x0, x1 = MEASURED_WORDS[right - 1], MEASURED_WORDS[right]
+    return table[right - 1] + (table[right] - table[right - 1]) * (words - x0) / (x1 - x0)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flow.device.parts import Part
+    from flow.device.parts import Family, Part
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,24 +40,21 @@ class DspShape:
         )
 
 
+_SHAPES: dict[Family, tuple[DspShape, ...]] = {
+    "xcup": (DspShape(27, 18, 2, 2, 9, 2),),
+    "xcu": (DspShape(27, 18, 2, 2, 9, 2),),
+    "xc7": (DspShape(25, 18, 2, 2, 9, 2),),
+    "ecp5": (DspShape(18, 18, 2, 2, 4, 2),),
+    "ice40": (DspShape(16, 16, 2, 2, 11, 2),),
+    "gowin": (DspShape(9, 9, 4, 4, 8, 1), DspShape(18, 18, 10, 4, 14, 2)),
+}
+
+
 def dsp_shapes(part: Part) -> tuple[DspShape, ...]:
     """Return the DSP blocks that Yosys uses on a part, the smallest first; none where the part or its flow has none."""
-    name = part.name.lower()
-    match part.family:
-        case _ if part.dsp == 0:
-            return ()
-        case "xcup" | "xcu":
-            return (DspShape(27, 18, 2, 2, 9, 2),)
-        case "xc7":
-            return (DspShape(25, 18, 2, 2, 9, 2),)
-        case "ecp5":
-            return (DspShape(18, 18, 2, 2, 4, 2),)
-        case "ice40":
-            return (DspShape(16, 16, 2, 2, 11, 2),)
-        case "gowin" if name.startswith("gw5"):
-            return ()  # Yosys maps no multiplier of this generation
-        case "gowin":
-            return DspShape(9, 9, 4, 4, 8, 1), DspShape(18, 18, 10, 4, 14, 2)
+    if part.dsp == 0 or part.name.lower().startswith("gw5"):  # Yosys maps no multiplier of Gowin's fifth generation
+        return ()
+    return _SHAPES[part.family]
 
 
 def dsp_fits(a_width: int, b_width: int, part: Part) -> bool:
@@ -79,8 +76,8 @@ def dsp_halves(a_width: int, b_width: int, part: Part) -> int:
 def pair_width(x_width: int, w_width: int) -> int:
     """Return the bits of the operand that packs two weights for one DSP block.
 
-    It is w1·2ˢ + w2 with s = x_width + w_width, the bits of one product, so that x·w2 lies below x·w1 (which then borrows
-    one where x·w2 is negative). Where w2 is negative the upper part is w1 - 1, which may need a bit more than w1.
+    It is w1·2ˢ + w2 with s = x_width + w_width, the bits of one product, so that x·w2 lies below x·w1 (which then
+    borrows one where x·w2 is negative). Where w2 is negative the upper part is w1 - 1: perhaps a bit more than w1.
     """
     return (w_width + 1) + (x_width + w_width)
 
@@ -102,3 +99,56 @@ def product_flip_flops(width: int, registers: int, part: Part, *, dsp: bool) -> 
     """
     packed = PACKED_REGISTERS.get(part.family, 0) if dsp else 0
     return width * max(0, registers - packed)
+
+
+@dataclass(frozen=True, slots=True)
+class RowSum:
+    """Describe an adder of a multiplier in logic: `low + (high << shift)`, or `-` where `negative`.
+
+    low, high: (first row, one past the last) that each operand holds; a single row k is x where bit k of w is set, else
+    0, and needs x_width bits; n > 1 rows need x_width + n. shift: rows in `low`; its bits below pass by the adder.
+    bits: of the carry chain. negative: `high` is the row of the sign bit alone.
+    """
+
+    low: tuple[int, int]
+    high: tuple[int, int]
+    bits: int
+    negative: bool
+
+    @property
+    def shift(self) -> int:
+        """Return how far the upper operand lies above the lower one."""
+        return self.high[0] - self.low[0]
+
+
+def row_sums(x_width: int, w_width: int) -> tuple[RowSum, ...]:
+    """Return the adders of a signed shift-and-add multiplier, level by level as a balanced tree of rows.
+
+    The last adder makes the product. w_width: at least 2.
+    """
+    rows = [(k, k + 1) for k in range(w_width)]
+    sums: list[RowSum] = []
+    while len(rows) > 1:
+        level: list[tuple[int, int]] = []
+        for low, high in zip(rows[::2], rows[1::2], strict=False):
+            bits = x_width + high[1] - high[0]
+            sums.append(RowSum(low, high, bits, high == (w_width - 1, w_width)))
+            level.append((low[0], high[1]))
+        rows = level + (rows[-1:] if len(rows) % 2 else [])
+    return tuple(sums)
+
+
+def product_luts(x_width: int, w_width: int, family: Family) -> int:
+    """Return the LUTs (carry cells included) of a signed product in logic, built as `row_sums` says.
+
+    Exact but for Xilinx, where it is at most one off in the sizes measured. Families whose carry cells take plain
+    signals need a LUT per bit of every row beside the chains; on Xilinx the chain's own LUTs gate one row of each pair.
+    """
+    chains = [adder.bits for adder in row_sums(x_width, w_width)]
+    match family:
+        case "ecp5":
+            return x_width * w_width + sum(bits + bits % 2 for bits in chains)
+        case "ice40" | "gowin":
+            return x_width * w_width + sum(chains)
+        case _:
+            return sum(chains) + w_width // 2 * (x_width - 1) + 1
