@@ -69,14 +69,13 @@ def _before(lane: Lane, choice: Folded, part: Part, delays: Delays, registers: t
     read, multiply = registers
     steps = max(choice.reuse_factor - 1, 1).bit_length()
     counter = INDEX_LEVELS * delays.level_ns + delays.carry_ns + steps * delays.carry_bit_ns
-    after_read = 0.0
-    fetch = delays.level_ns
+    fetch, word = delays.register_ns + delays.level_ns, delays.register_ns
     if choice.store == "bram":
         memory = _known(delays.bram_ns, "block RAM", part)
-        fetch, after_read = (0.0, memory) if read == 1 else (memory, 0.0)
+        fetch, word = (0.0, memory) if read == 1 else (memory, delays.register_ns)
     elif choice.store == "lutrom":
         beyond = max(0, steps - TABLE_BITS.get(part.family, 4))
-        fetch = (1 - (-beyond // MUX_BITS)) * delays.level_ns
+        fetch = delays.register_ns + (1 - (-beyond // MUX_BITS)) * delays.level_ns
     product, behind = 0.0, 0.0
     if choice.multiplier != "lut":
         outside = choice.multiplier == "dsp_pair" and multiply > 1
@@ -86,7 +85,7 @@ def _before(lane: Lane, choice: Folded, part: Part, delays: Delays, registers: t
         behind = delays.carry_ns + lane.product.width * delays.carry_bit_ns
         if multiply == 1:
             product += behind
-    return tuple(delays.register_ns + ns for ns in (counter, fetch, after_read + product, behind))
+    return delays.register_ns + counter, fetch, word + product, delays.register_ns + behind
 
 
 def _known(figure: float | None, what: str, part: Part) -> float:
