@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from flow.errors import UserError
 from flow.fixed import FixedType
 from flow.stored import check_format, load_stored
 
@@ -133,3 +135,17 @@ def load_signature(path: Path) -> Signature:
     signature = load_stored(_adapter(), path, "a signature", CURE)
     check_format(signature.format, FORMAT, path, CURE)
     return signature
+
+
+def check_memories(folder: Path, signature: Signature) -> None:
+    """Raise UserError where a memory's file in a run's folder is missing or holds other words than were built.
+
+    Hardware may be changed by hand, but contents are the network's own: tools would read what is not there as zeros.
+    """
+    hashes = {file.path: file.sha256 for file in signature.files}
+    for memory in signature.memories:
+        path = folder / memory.file
+        if not path.is_file():
+            raise UserError(f"{path} is missing; {CURE}")
+        if hashlib.sha256(path.read_bytes()).hexdigest() != hashes.get(memory.file):
+            raise UserError(f"{path} is no longer as it was built; {CURE}")

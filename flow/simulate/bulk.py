@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from flow.errors import UserError, VerificationError
 from flow.rtl.packing import word_count
-from flow.rtl.signature import Signature, load_signature
-from flow.simulate.runner import check_memories, design_sources, present
+from flow.rtl.signature import Signature, check_memories, load_signature
+from flow.simulate.runner import design_sources, present
 from flow.simulate.verilator import CPP, Design, build_design, find_toolchain, processors
 
 CHUNK = 2048  # inferences per call; progress is told after each

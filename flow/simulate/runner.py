@@ -17,7 +17,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from flow.errors import MissingTool, UserError, VerificationError
-from flow.rtl.signature import Signature, load_signature
+from flow.rtl.signature import Signature, check_memories, load_signature
 from flow.simulate.result import RUN, Check, SeedResult, SimulationResult, combine, load_seed_result, result_to_json
 from flow.simulate.vectors import Vectors, save_vectors
 from flow.simulate.verilator import Design, build_design, find_toolchain, processors
@@ -127,18 +127,6 @@ def _keep_waves(made: Path, kept: Path) -> None:
     content[FST_DATE] = bytes(FST_DATE.stop - FST_DATE.start)
     kept.write_bytes(content)
     made.unlink()
-
-
-def check_memories(folder: Path, signature: Signature) -> None:
-    """Raise UserError where a memory's file is missing or holds other words than were built.
-
-    Hardware may be changed by hand, but contents are the network's own.
-    """
-    hashes = {file.path: file.sha256 for file in signature.files}
-    for memory in signature.memories:
-        path = present(folder / memory.file, folder)
-        if hashlib.sha256(path.read_bytes()).hexdigest() != hashes.get(memory.file):
-            raise UserError(f"{path} is no longer as it was built; renew it: fpgaflow build")
 
 
 def changed_files(folder: Path, signature: Signature) -> tuple[str, ...]:
