@@ -100,7 +100,7 @@ def _is_useful(choice: Folded, lane: Lane, *, asked: bool) -> bool:
 def _multipliers(part: Part, lane: Lane) -> tuple[Multiplier, ...]:
     """Return the kinds of multipliers that the part has, with known delays, and that take a lane's numbers."""
     found: list[Multiplier] = ["lut"]
-    x, weight = lane.x.width + 1, lane.weight.width  # flow_products gives every input a sign bit
+    x, weight = lane.x.width + (not lane.x.signed), lane.weight.width  # operands are signed
     if delays_of(part).dsp_ns is not None:
         if dsp_fits(x, weight, part):
             found.append("dsp")

@@ -74,8 +74,8 @@ def _on_rate(plan: Plan, timeline: Timeline) -> str:
         busy = max(timeline.edges, key=lambda edge: edge.busy)
         return (
             f"One inference per {needed:.4g} ns leaves {required:,} cycles of {period:.4g} ns; '{busy.name}' "
-            f"({busy.engine}) is busy for {busy.busy:,} with each. The part has no room for a shorter one: a larger "
-            f"part, fewer bits, or a rate of at most {1e3 / (busy.busy * period):.4g} MHz."
+            f"({busy.engine}) is busy for {busy.busy:,} with each. No shorter one was found that "
+            f"fits the part: a larger part, fewer bits, or a rate of at most {1e3 / (busy.busy * period):.4g} MHz."
         )
     if plan.clock.origin is Origin.ASKED:
         cure = f"ask for a clock of at most {needed:.4g} ns ({1e3 / needed:.4g} MHz), or for a lower rate"

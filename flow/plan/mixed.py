@@ -74,10 +74,12 @@ class Candidate:
 
 def candidates(space: Space, goal: Goal) -> tuple[Candidate, ...]:
     """Return plans worth comparing: within budget and rate where there are any, else as near as the part allows."""
-    for tries in _tries(space, goal):
+    frugal = goal.budget_ns is not None or goal.rate_hz is not None
+    for level, tries in enumerate(_tries(space, goal)):
         found: list[Candidate] = []
         for attempt in tries:
-            found += _searched(space, goal, attempt)
+            # what misses its goal comes as near as it can
+            found += _searched(space, goal, attempt, frugal=frugal and level == 0)
             if goal.period_ns is not None and any(c.solution.verdict is Verdict.MET for c in found):
                 break  # with the asked clock, a longer segment only makes it less sure
         if any(candidate.area < float("inf") for candidate in found):
@@ -116,12 +118,11 @@ def _tries(space: Space, goal: Goal) -> Iterator[tuple[_Attempt, ...]]:
     yield (_Attempt(LONGEST_NS, NO_LIMIT, NO_LIMIT),)
 
 
-def _searched(space: Space, goal: Goal, attempt: _Attempt) -> list[Candidate]:
+def _searched(space: Space, goal: Goal, attempt: _Attempt, *, frugal: bool) -> list[Candidate]:
     """Search as if the part had enough of everything; where what is wanted then lacks room, within the part."""
     segment = Segment.of(attempt.within_ns, space.step_ns, space.delays)
     options = Options(space, attempt.within_ns)
     room = Room.on(space.part, attempt.cycles, attempt.interval)
-    frugal = goal.budget_ns is not None or goal.rate_hz is not None
 
     def search(within: Room) -> tuple[Found, ...]:
         found = Search(space, segment, options, within).found()

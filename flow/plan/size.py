@@ -15,6 +15,9 @@ from flow.plan.frontier import KINDS, NO_LIMIT, Room, counted
 from flow.plan.options import Space, space_of
 from flow.plan.search import unrolled_resources
 
+LEAN = 32
+"""Folded choices of a run, those with the fewest multipliers, among which the leanest is looked for."""
+
 
 def smallest(space: Space) -> tuple[tuple[Resources, str], ...]:
     """Return each run's least resources on the space's part with the run's output, converters not counted.
@@ -43,7 +46,7 @@ def _ways(space: Space, run: tuple[str, ...]) -> list[Resources]:
     if head and wish != 1:
         rest = run[len(head) :]
         behind = unrolled_resources(space.estimate(rest), 1) if rest else Resources()
-        chosen = choices(space.graph, head, space.part, reuse_factor=wish)
+        chosen = sorted(choices(space.graph, head, space.part, reuse_factor=wish), key=lambda c: c.multipliers)[:LEAN]
         ways += [folded_resources(space.graph, choice, space.part) + behind for choice in chosen]
     return ways
 
