@@ -19,6 +19,15 @@ _MODELS = {
     "gowin": "gowin/cells_sim.v",
 }
 
+_OWN_MODELS = {
+    "xcup": "ultrascale.v",
+    "xcu": "ultrascale.v",
+    "xc7": "series7.v",
+    "ecp5": "ecp5.v",
+    "gowin": "gowin.v",
+}
+"""Models in cells/, of cells that Yosys has none of or an empty one."""
+
 VERILATOR_FLAGS = (
     "-Wno-DECLFILENAME",  # all models stand in one file
     "-Wno-TIMESCALEMOD",  # only some model files state a time scale
@@ -60,13 +69,16 @@ class SimulationNetlist:
 def netlist_for_simulation(folder: Path, result: SynthesisResult) -> SimulationNetlist:
     """Write synth/cells.v, the models of the cells that a netlist uses, and name the files to compile.
 
-    The models are those that Yosys brings for the family, without their timing. Raise UserError when a cell has none.
+    The models are those that Yosys brings for the family, without their timing, and ours (cells/) of block RAM and
+    multipliers that Yosys leaves empty. Raise UserError when a cell has none.
     """
     spec = find_spec("pyosys")
     if spec is None or spec.origin is None:
         raise MissingTool("Yosys is missing: install it with `pip install pyosys`")
     source = Path(spec.origin).parent / "share" / _MODELS[result.family]
     directives, modules = _read_models(source)
+    if result.family in _OWN_MODELS:
+        modules |= _read_models(Path(__file__).parent / "cells" / _OWN_MODELS[result.family])[1]
     needed: list[str] = []
     waiting = sorted(kind for kind, _ in result.cells)
     while waiting:
@@ -75,7 +87,8 @@ def netlist_for_simulation(folder: Path, result: SynthesisResult) -> SimulationN
             continue
         if kind not in modules:
             raise UserError(
-                f"the netlist uses {kind}, which Yosys has no simulation model for in {_MODELS[result.family]}"
+                f"the netlist uses {kind}, of which neither Yosys ({_MODELS[result.family]}) nor fpgaflow has a "
+                "simulation model"
             )
         needed.append(kind)
         words = set(re.findall(r"\w+", modules[kind]))

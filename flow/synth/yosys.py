@@ -20,6 +20,7 @@ from flow.engines.engine import Resources
 from flow.errors import MissingTool, UserError
 from flow.rtl.signature import load_signature
 from flow.synth import yosys_process
+from flow.synth.contents import READ_MEMORIES, check_blocks, check_read, dump_commands, find_roms
 from flow.synth.result import FORMAT, InstanceResources, SynthesisResult, synthesis_to_json
 
 if TYPE_CHECKING:
@@ -87,7 +88,11 @@ class Sources:
 
 
 def read_sources(folder: Path) -> Sources:
-    """List the SystemVerilog that lies in a run's folder as it is; raise UserError when some of it is gone."""
+    """List the SystemVerilog that lies in a run's folder as it is.
+
+    SystemVerilog may have been changed by hand, memory contents (.mem) may not: raise UserError for those, and when a
+    file is gone.
+    """
     signature_path = folder / "signature.json"
     if not signature_path.is_file():
         raise UserError(f"{signature_path} is missing: build the design first")
@@ -95,17 +100,25 @@ def read_sources(folder: Path) -> Sources:
     listed = {file.path: file.sha256 for file in signature.files}
     missing = [path for path in listed if not (folder / path).is_file()]
     if missing:
-        raise UserError(f"files of the design are missing in {folder}: {', '.join(missing)}; build it again")
+        raise UserError(
+            f"files of the design are missing in {folder}: {', '.join(missing)}; build it again: fpgaflow build"
+        )
+    for path, sha256 in listed.items():
+        if path.endswith(".mem") and _sha256(folder / path) != sha256:
+            raise UserError(
+                f"{folder / path} holds other memory contents than the build wrote (its SHA-256 differs from "
+                "signature.json); build the design again: fpgaflow build"
+            )
     present = sorted(path.relative_to(folder).as_posix() for path in (folder / "rtl").rglob("*.sv"))
     if not present:
         raise UserError(f"{folder / 'rtl'} holds no SystemVerilog; build the design first")
     sources = [path for path in listed if path.endswith(".sv")] + [path for path in present if path not in listed]
-    changed = [
-        path
-        for path in sorted({*listed, *present})
-        if listed.get(path) != hashlib.sha256((folder / path).read_bytes()).hexdigest()
-    ]
+    changed = [path for path in sorted({*listed, *present}) if listed.get(path) != _sha256(folder / path)]
     return Sources(signature.top, tuple(path.removeprefix("rtl/") for path in sources), tuple(changed))
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def mapping_commands(part: Part, top: str) -> tuple[str, ...]:
@@ -206,16 +219,22 @@ def synthesize(folder: Path, part: Part, *, progress: Callable[[str], None] | No
     (36 Kb on Xilinx, where a RAMB18 is half). `carry` holds the carry cells themselves.
 
     Raise UserError for missing files, for RTL that Yosys rejects (with the end of its log), MissingTool without Yosys.
+    Raise VerificationError when a memory does not hold what its file says (flow/synth/contents.py).
     A design larger than the part is an answer: see `SynthesisResult.shortage`.
     """
     sources = read_sources(folder)
+    roms = find_roms(folder / "rtl", sources.files)
     out = folder / "synth"
     out.mkdir(exist_ok=True)
     for stale in ("netlist.v", "netlist.json", "result.json"):
         (out / stale).unlink(missing_ok=True)
+    mapping = mapping_commands(part, sources.top)
+    read = mapping.index("proc") + 1  # the files are read, nothing is optimized yet
     commands = (
         "read_verilog -sv " + " ".join(f'"{name}"' for name in sources.files),
-        *mapping_commands(part, sources.top),
+        *mapping[:read],
+        *dump_commands(roms),
+        *mapping[read:],
         "delete =A:blackbox",
         "setattr -unset src */*",
         "setattr -mod -unset src *",
@@ -226,7 +245,13 @@ def synthesize(folder: Path, part: Part, *, progress: Callable[[str], None] | No
     map_file.write_bytes(_ADDERS.read_bytes())  # a name without blanks, which Yosys commands could not carry
     run_yosys(commands, folder=folder / "rtl", log=out / "yosys.log", progress=progress)
     map_file.unlink()
-    result = _count(json.loads((out / "netlist.json").read_bytes())["modules"], sources, part)
+    modules = json.loads((out / "netlist.json").read_bytes())["modules"]
+    if roms:
+        memories = out / READ_MEMORIES
+        check_read(roms, json.loads(memories.read_bytes())["modules"])
+        memories.unlink()
+        check_blocks(roms, modules)
+    result = _count(modules, sources, part)
     (out / "result.json").write_bytes(synthesis_to_json(result))
     return result
 

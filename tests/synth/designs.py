@@ -59,6 +59,81 @@ endmodule
     return {"rtl/sums_layer.sv": layer, f"rtl/{TOP}.sv": top}
 
 
+def memories_design() -> dict[str, str]:
+    """Return the files of block ROMs of many shapes, one in logic and a multiplier, all folded into 12 bits."""
+    files = {
+        "rtl/product.sv": "module product (input logic clk_i, input logic signed [15:0] a_i, b_i,\n"
+        "  output logic signed [31:0] p_o);\n  always_ff @(posedge clk_i) p_o <= a_i * b_i;\nendmodule\n"
+    }
+    body, bits = "", ""
+    for k, (words, width) in enumerate([(37, 50), (600, 3), (1500, 9), (700, 17), (3000, 9), (37, 6), (1000, 1)]):
+        style = "logic" if width == 6 else "block"
+        text, contents = rom(f"rom_{k}", words, width, style=style, seed=k)
+        files |= {f"rtl/rom_{k}.sv": text, f"rtl/rom_{k}.mem": contents}
+        n = (words - 1).bit_length()
+        index = f"data_i[{n - 1}:0]"
+        body += (
+            f"  logic [{n - 1}:0] at_{k};\n  logic [{width - 1}:0] word_{k};\n"
+            f"  assign at_{k} = {index} > {n}'d{words - 1} ? {index} - {n}'d{1 << n - 1} : {index};\n"
+            f"  rom_{k} u_rom_{k} (.clk_i(clk_i), .addr_i(at_{k}), .data_o(word_{k}));\n"
+        )
+        bits += f"word_{k}, "
+    body += (
+        "  logic signed [31:0] p;\n"
+        "  product u_product (.clk_i(clk_i), .a_i(word_0[15:0]), .b_i(word_0[40:25]), .p_o(p));\n"
+        f"  logic [131:0] all;\n  logic [11:0] folded;\n  assign all = 132'({{{bits}p}});\n"
+        "  always_comb begin\n    folded = 12'd0;\n    for (int k = 0; k < 11; k++)\n"
+        "      folded = folded ^ all[12*k +: 12];\n"
+        "  end\n  always_ff @(posedge clk_i) data_o <= folded;\n"
+    )
+    return one_module(body, in_bits=12, out_bits=12) | files
+
+
+def rom(name: str, words: int, width: int, *, style: str, seed: int = 1) -> tuple[str, str]:
+    """Return a memory's module, and its random contents."""
+    draw = random.Random(seed)
+    contents = "".join(f"{draw.getrandbits(width):x}\n" for _ in range(words))
+    text = (
+        f"module {name} (\n  input logic clk_i, input logic [{(words - 1).bit_length() - 1}:0] addr_i,\n"
+        f"  output logic [{width - 1}:0] data_o\n);\n"
+        f'  (* rom_style = "{style}" *) logic [{width - 1}:0] words [{words}];\n'
+        f'  initial $readmemh("{name}.mem", words);\n  always_ff @(posedge clk_i) data_o <= words[addr_i];\nendmodule\n'
+    )
+    return text, contents
+
+
+def roms_design(shapes: list[tuple[int, int]], *, style: str, seed: int = 0) -> dict[str, str]:
+    """Return the files of memories rom_0, rom_1 ... of (words, width) side by side, each with random contents."""
+    files, body, at = {}, "", 0
+    for k, (words, width) in enumerate(shapes):
+        files[f"rtl/rom_{k}.sv"], files[f"rtl/rom_{k}.mem"] = rom(f"rom_{k}", words, width, style=style, seed=seed + k)
+        body += (
+            f"  rom_{k} u_{k} (.clk_i(clk_i), .addr_i(data_i[{(words - 1).bit_length() - 1}:0]), "
+            f".data_o(data_o[{at} +: {width}]));\n"
+        )
+        at += width
+    return one_module(body, in_bits=16, out_bits=at) | files
+
+
+def products_design(widths: list[tuple[int, int]], *, registers: int) -> dict[str, str]:
+    """Return the files of multipliers product_<a>_<b> side by side, each with registers (0 or 1) behind it."""
+    files, body, at = {}, "", 0
+    for a, b in widths:
+        name = f"product_{a}_{b}"
+        behind = "always_ff @(posedge clk_i) p_o <=" if registers else "assign p_o ="
+        files[f"rtl/{name}.sv"] = (
+            f"module {name} (\n  input logic clk_i, input logic signed [{a - 1}:0] a_i,\n"
+            f"  input logic signed [{b - 1}:0] b_i, output logic signed [{a + b - 1}:0] p_o\n);\n"
+            f"  {behind} a_i * b_i;\nendmodule\n"
+        )
+        body += (
+            f"  {name} u_{a}_{b} (.clk_i(clk_i), .a_i(data_i[{a - 1}:0]), .b_i(data_i[{32 + b - 1}:32]), "
+            f".p_o(data_o[{at} +: {a + b}]));\n"
+        )
+        at += a + b
+    return one_module(body, in_bits=64, out_bits=at) | files
+
+
 def one_module(body: str, *, in_bits: int, out_bits: int) -> dict[str, str]:
     """Return the file of a design whose logic is `body`, which reads data_i and drives data_o."""
     return {
@@ -97,7 +172,9 @@ def differing_cycles(work: Path, rtl: list[Path], netlist: SimulationNetlist, bu
     subprocess.run(
         ["g++", *flags, "-IVnet", f"-I{build / 'Vrtl'}", *objects, "net.o", "-o", "play"], cwd=work, check=True
     )
-    bad, results = subprocess.run(["./play"], cwd=work, check=True, capture_output=True, text=True).stdout.split()
+    # memory files are named relative to the RTL
+    played = subprocess.run([work / "play"], cwd=rtl[0].parent, check=True, capture_output=True, text=True)
+    bad, results = played.stdout.split()
     return int(bad), int(results)
 
 

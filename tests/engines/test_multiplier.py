@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from flow.device.parts import find_part
+from flow.engines.multiplier import (
+    dsp_fits,
+    dsp_halves,
+    packs_pair,
+    pair_width,
+    product_flip_flops,
+    product_luts,
+    row_sums,
+)
+from flow.synth.yosys import synthesize
+from tests.synth.designs import one_module, products_design, write_run
+
+# both sides of the limits of every family
+WIDTHS = {
+    "xcvu13p": [(2, 6), (2, 7), (3, 5), (3, 6), (9, 9), (18, 18), (18, 27), (2, 27), (8, 16)],
+    "xc7a100t": [(2, 6), (2, 7), (3, 5), (3, 6), (9, 9), (18, 18), (25, 18), (2, 25), (8, 16)],
+    "LFE5U-25F": [(2, 2), (4, 4), (9, 9), (10, 9), (18, 18), (2, 18), (18, 3), (8, 16)],
+    "iCE40UP5K": [(2, 8), (2, 9), (5, 5), (5, 6), (9, 9), (16, 16), (16, 2), (8, 16)],
+    "GW2AR-18": [(3, 9), (4, 4), (9, 9), (9, 10), (10, 4), (18, 4), (18, 18), (8, 16)],
+}
+CAMPAIGN = [pytest.param(name, marks=pytest.mark.campaign) for name in WIDTHS if name != "GW2AR-18"]
+
+
+@pytest.mark.eda
+@pytest.mark.parametrize("registers", [0, pytest.param(1, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("name", ["GW2AR-18", *CAMPAIGN])
+def test_dsp_blocks_and_flip_flops_are_what_yosys_maps(tmp_path: Path, name: str, registers: int) -> None:
+    part = find_part(name)
+    folder = write_run(tmp_path / "run", products_design(WIDTHS[name], registers=registers))
+    result = synthesize(folder, part)
+    rows = {row.module: row.resources for row in result.instances}
+    halves = 0
+    for a, b in WIDTHS[name]:
+        found = rows[f"product_{a}_{b}"]
+        fits = dsp_fits(a, b, part)
+        assert (found.dsp, found.lut > 0) == ((1, False) if fits else (0, True)), (a, b)
+        assert found.ff == product_flip_flops(a + b, registers, part, dsp=fits), (a, b)
+        halves += dsp_halves(a, b, part) if fits else 0
+    assert result.total.dsp == -(-halves // 2)
+
+
+def test_parts_without_multipliers_have_none() -> None:
+    for name in ("iCE40HX8K", "GW5A-25"):
+        assert not dsp_fits(9, 9, find_part(name))
+        with pytest.raises(ValueError, match="9 x 9 bit product does not become one DSP block"):
+            dsp_halves(9, 9, find_part(name))
+
+
+@pytest.mark.parametrize(("x", "w"), [(2, 2), (3, 4), (4, 3)])
+def test_a_packed_pair_gives_both_products(x: int, w: int) -> None:
+    s = x + w
+    signed = lambda value, bits: (value + (1 << bits - 1)) % (1 << bits) - (1 << bits - 1)  # noqa: E731
+    for w1 in range(-(1 << w - 1), 1 << w - 1):
+        for w2 in range(-(1 << w - 1), 1 << w - 1):
+            packed = (w1 << s) + w2
+            assert packed == signed(packed, pair_width(x, w))
+            for v in range(-(1 << x - 1), 1 << x - 1):
+                low = signed(packed * v, s)
+                assert (low, (packed * v - low) >> s) == (w2 * v, w1 * v)
+    assert (-(1 << w - 1) << s) - 1 != signed((-(1 << w - 1) << s) - 1, pair_width(x, w) - 1)
+
+
+def test_pairs_fit_where_both_operands_do() -> None:
+    assert packs_pair(8, 8, find_part("xcvu13p"))  # 25 x 8
+    assert packs_pair(8, 9, find_part("xcvu13p"))  # 27 x 8
+    assert not packs_pair(9, 9, find_part("xcvu13p"))  # 28 x 9
+    assert packs_pair(5, 6, find_part("LFE5U-25F"))  # 18 x 5
+    assert not packs_pair(6, 6, find_part("LFE5U-25F"))
+    assert not packs_pair(4, 4, find_part("iCE40HX8K"))
+
+
+def shift_and_add(x: int, w: int) -> str:
+    """Return a module's body that multiplies as `row_sums` says."""
+    lines = [f"  logic signed [{x - 1}:0] rows_{k}_{k + 1};\n" for k in range(w)]
+    lines += [f"  assign rows_{k}_{k + 1} = data_i[{x + k}] ? data_i[{x - 1}:0] : {x}'sd0;\n" for k in range(w)]
+    last = ""
+    for adder in row_sums(x, w):
+        low, high = (f"rows_{first}_{end}" for first, end in (adder.low, adder.high))
+        wide = x + (adder.low[1] - adder.low[0] if adder.shift > 1 else 0)
+        last = f"rows_{adder.low[0]}_{adder.high[1]}"
+        total = x + adder.high[1] - adder.low[0]
+        lines.append(
+            f"  logic signed [{total - 1}:0] {last};\n"
+            f"  assign {last}[{adder.shift - 1}:0] = {low}[{adder.shift - 1}:0];\n"
+            f"  assign {last}[{total - 1}:{adder.shift}] = {adder.bits}'($signed({low}[{wide - 1}:{adder.shift}])) "
+            f"{'-' if adder.negative else '+'} {adder.bits}'({high});\n"
+        )
+    return "".join(lines) + f"  always_ff @(posedge clk_i) data_o <= {last};\n"
+
+
+@pytest.mark.eda
+@pytest.mark.parametrize(
+    ("name", "slack"),
+    [
+        ("GW2AR-18", 0),
+        *(
+            pytest.param(name, slack, marks=pytest.mark.campaign)
+            for name, slack in (("LFE5U-25F", 0), ("iCE40HX8K", 0), ("xcvu13p", 1))
+        ),
+    ],
+)
+def test_luts_of_a_multiplier_in_logic(tmp_path: Path, name: str, slack: int) -> None:
+    part = find_part(name)
+    for x, w in [(8, 5), (4, 3), (10, 10)][: 3 if slack else 2]:
+        files = one_module(shift_and_add(x, w), in_bits=x + w, out_bits=x + w)
+        result = synthesize(write_run(tmp_path / f"run_{x}_{w}", files), part)
+        assert abs(result.total.lut - product_luts(x, w, part.family)) <= slack
+        assert result.total.ff == x + w
+
+
+def test_the_tree_of_rows_multiplies() -> None:
+    draw = random.Random(3)
+    for _ in range(200):
+        x_width, w_width = draw.randrange(2, 12), draw.randrange(2, 12)
+        x = draw.randrange(-(1 << x_width - 1), 1 << x_width - 1)
+        w = draw.randrange(-(1 << w_width - 1), 1 << w_width - 1)
+        value = {(k, k + 1): x * (w >> k & 1) for k in range(w_width)}
+        last = (0, 1)
+        for adder in row_sums(x_width, w_width):
+            last = adder.low[0], adder.high[1]
+            high = -value[adder.high] if adder.negative else value[adder.high]
+            top = (value[adder.low] >> adder.shift) + high
+            assert -(1 << adder.bits - 1) <= top < 1 << adder.bits - 1
+            value[last] = value[adder.low] + (high << adder.shift)
+        assert value[last] == x * w
