@@ -2,21 +2,21 @@
 
 Facet 3 of `folded`. The engine is counted module by module, as Yosys keeps modules apart: DSP blocks, block RAMs and
 registers exactly, LUTs by what Yosys was seen to make of each module (benchmarks/folded_resources.py compares). A
-planner asks for thousands of choices, so that everything is kept by the shapes and types that it depends on; of the
-weights only their range matters, of the biases their bits.
+planner asks for thousands of choices, so that everything is kept by the shapes and types that it depends on; of weights
+and biases it matters which bits are the same in all steps, as synthesis drops those.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from math import expm1, log1p
 
 import numpy as np
 
 from flow.device.delays import Delays, delays_of
 from flow.device.parts import Family, Part
 from flow.engines.area import XILINX, area
+from flow.engines.cone import signed_width
 from flow.engines.converter import Converter
 from flow.engines.engine import Resources
 from flow.engines.folded import Folded
@@ -32,8 +32,29 @@ CHAIN_BITS = 4
 """Bits from which a counter becomes a carry chain where LUTs have four inputs."""
 JOINED = 4
 """LUTs that the multiplexers beside them join into one larger memory."""
+FAR = 256
+"""Words beyond which other LUTs join those that hold a column of a memory."""
+FAR_JOINED = 1.5
+"""What such a column takes over the LUTs that hold its bits; from 320 and 450 words on ECP5 and 7 series."""
 SHORT_MEMORY = 24
-"""Words beyond which random columns of a memory are not expected to be equal."""
+"""Words beyond which columns of a memory are taken to differ from each other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Count the columns of a memory that are not constant, and how many of them differ from each other.
+
+    Synthesis drops what is constant; of equal columns it keeps one where they lie in LUTs.
+    """
+
+    varying: int
+    different: int
+
+    def __add__(self, other: Columns) -> Columns:
+        return Columns(self.varying + other.varying, self.different + other.different)
+
+
+NONE = Columns(0, 0)
 
 
 def folded_resources(graph: Graph, choice: Folded, part: Part) -> Resources:
@@ -42,9 +63,12 @@ def folded_resources(graph: Graph, choice: Folded, part: Part) -> Resources:
     Raises UserError where the part has no delays to place the registers by, TypeError for nodes that have no folded
     form, ValueError where a product does not fit the part's DSP blocks.
     """
-    lane = lane_of(graph, choice)
-    biases = _bias_columns(dense_of(graph, choice), choice.q) if lane.bias is not None and choice.groups_out > 1 else 0
-    rest = _folded(choice, lane, biases, _delays(part), part.family)
+    lane, node = lane_of(graph, choice), dense_of(graph, choice)
+    biases = _bias_columns(node, choice.q) if lane.bias is not None and choice.groups_out > 1 else 0
+    weights = NONE
+    if choice.store != "registers":
+        weights = _weight_columns(node, choice.p, choice.q, pairs=choice.multiplier == "dsp_pair")
+    rest = _folded(choice, lane, weights, biases, delays=_delays(part), family=part.family)
     return _products(choice, lane, part) + rest
 
 
@@ -59,11 +83,11 @@ def _delays(part: Part) -> Delays:
 
 
 @cache
-def _folded(choice: Folded, lane: Lane, biases: int, delays: Delays, family: Family) -> Resources:
+def _folded(choice: Folded, lane: Lane, weights: Columns, biases: int, *, delays: Delays, family: Family) -> Resources:
     return (
         _sequencer(choice, family)
         + _operands(choice, lane, family)
-        + _weights(choice, lane, family)
+        + _weights(choice, lane, weights, family)
         + _bias(choice, lane, biases, family)
         + _lanes(choice, lane, delays, family)
         + _accumulators(choice, lane)
@@ -104,46 +128,52 @@ def word_bits(choice: Folded, weight: FixedType) -> int:
     return choice.multipliers * weight.width
 
 
-def _weights(choice: Folded, lane: Lane, family: Family) -> Resources:
-    words, bits = choice.reuse_factor, word_bits(choice, lane.weight)
+def _weights(choice: Folded, lane: Lane, columns: Columns, family: Family) -> Resources:
+    words = choice.reuse_factor
     match choice.store:
         case "bram":
-            layout = block_layout(words, bits, family)
-            chosen = bits * -(-(layout.banks - 1) // (3 if family in XILINX else 1))
-            kept = (choice.read - 1) * bits + layout.select_bits
+            if not columns.varying:
+                return Resources()
+            layout = block_layout(words, columns.varying, family)
+            chosen = columns.varying * -(-(layout.banks - 1) // (3 if family in XILINX else 1))
+            kept = (choice.read - 1) * columns.varying + layout.select_bits
             return Resources(lut=chosen, ff=kept, bram=-(-layout.halves // 2))
         case "lutrom":
-            columns = round(_weight_columns(choice, bits / choice.multipliers))
-            return Resources(lut=rom_luts(columns, words, family), ff=choice.read * columns)
+            lut = rom_luts(columns.different, words, family)
+            return Resources(lut=lut, ff=choice.read * columns.different)
         case "registers":
+            bits = words * word_bits(choice, lane.weight)
             # loads, moves or stays: Xilinx decides in the LUT, the others by the clock enable
-            lut = words * bits + (family not in XILINX)
-            return Resources(ff=words * bits, lut=lut if words > 1 else 0)
+            return Resources(ff=bits, lut=bits + (family not in XILINX) if words > 1 else 0)
 
 
-def _weight_columns(choice: Folded, bits: float) -> float:
-    """Return how many columns of a memory with `bits` bits a weight are expected to differ.
+@lru_cache(maxsize=4096)
+def _weight_columns(node: Dense, p: int, q: int, *, pairs: bool) -> Columns:
+    """Count the columns of the memory of weights; the order of the steps does not matter to them."""
+    groups_in, groups_out = -(-node.n_in // p), -(-node.n_out // q)
+    bits = signed_width(int(node.weights.min()), int(node.weights.max()))
+    kind = np.dtype(np.int16) if bits < np.iinfo(np.int16).bits else node.weights.dtype  # narrow is faster
+    rows = np.zeros((groups_in * p, groups_out * q), dtype=kind)
+    padded = np.zeros((groups_in, p, groups_out, q + q % 2 if pairs else q), dtype=kind)
+    rows[: node.n_in, : node.n_out] = node.weights
+    padded[..., :q] = rows.reshape(groups_in, p, groups_out, q)
+    steps = padded.transpose(0, 2, 1, 3).reshape(groups_in * groups_out, -1)
+    if pairs:
+        low, high = steps[:, 0::2], steps[:, 1::2]
+        return _columns(low, bits) + _columns(high - (low < 0), bits + 1)
+    return _columns(steps, bits)
 
-    Synthesis keeps one of equal columns and none of those that are constant, which short memories have many of. A
-    weight of the lanes that the last group leaves empty is zero in its steps.
-    """
-    if choice.reuse_factor > SHORT_MEMORY:
-        return float(choice.multipliers * bits)
-    full_in = choice.n_in - (choice.groups_in - 1) * choice.p
-    full_out = choice.n_out - (choice.groups_out - 1) * choice.q
-    return sum(
-        _distinct(lanes_in * lanes_out * bits, groups_in * groups_out)
-        for lanes_in, groups_in in ((full_in, choice.groups_in), (choice.p - full_in, choice.groups_in - 1))
-        for lanes_out, groups_out in ((full_out, choice.groups_out), (choice.q - full_out, choice.groups_out - 1))
-    )
 
-
-def _distinct(columns: float, words: int) -> float:
-    """Return how many of so many random columns are expected to differ, constants not counted."""
-    if not columns or not words:
-        return 0.0
-    patterns = 1 << words
-    return (patterns - 2) * -expm1(columns * log1p(-1 / patterns))
+def _columns(words: IntArray, bits: int) -> Columns:
+    """Count the columns of words of several numbers each, shape (words, numbers), of which `bits` bits are stored."""
+    changing = np.bitwise_or.reduce(words) ^ np.bitwise_and.reduce(words)
+    varying = sum(int((changing >> bit & 1).sum()) for bit in range(bits))
+    if len(words) > SHORT_MEMORY:
+        return Columns(varying, varying)
+    weights = 1 << np.arange(len(words), dtype=np.int64)
+    found = np.unique(np.concatenate([weights @ (words >> bit & 1) for bit in range(bits)]))
+    full = (1 << len(words)) - 1
+    return Columns(varying, int(np.count_nonzero((found != 0) & (found != full))))
 
 
 def rom_luts(columns: int, words: int, family: Family) -> int:
@@ -154,6 +184,8 @@ def rom_luts(columns: int, words: int, family: Family) -> int:
     """
     inputs = 6 if family in XILINX else 4
     blocks = max(1.0, words / (1 << inputs))
+    if words > FAR:
+        return round(columns * blocks * FAR_JOINED)
     if blocks > JOINED or (blocks > 1 and family in XILINX):
         blocks = float(1 << (words - 1).bit_length() - inputs)
     return round(columns * (2 * blocks - 1 if family == "ice40" else blocks))
@@ -165,10 +197,9 @@ def _bias_columns(node: Dense, q: int) -> int:
     groups = -(-node.n_out // q)
     start: IntArray = np.zeros(groups * q, dtype=object)
     start[: node.n_out] = node.start
-    by_lane = start.reshape(groups, q).T.tolist()
     found = set()
-    for column in by_lane:
-        for bit in range(max(abs(value).bit_length() for value in column) + 1):
+    for column in start.reshape(groups, q).T.tolist():
+        for bit in range(signed_width(min(column), max(column))):
             found.add(sum((value >> bit & 1) << k for k, value in enumerate(column)))
     return len(found - {0, (1 << groups) - 1})
 
