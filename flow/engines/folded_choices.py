@@ -21,7 +21,7 @@ REGISTER_BITS = 4096
 """Weights of at most so many bits may lie in flip-flops; beyond, any other store takes less."""
 FINER, COARSER = 1.25, 1.7
 """Numbers of groups that differ by less than these factors are as good as one, unless a reuse factor is asked for."""
-SOFT_INPUTS = 32
+SOFT_INPUTS = 16
 """Input lanes above which multipliers in LUTs are no choice: more output lanes give the same with shorter sums."""
 
 ORDERS: tuple[Order, ...] = ("output_serial", "input_serial")

@@ -45,7 +45,10 @@ def _share_of_limiter(plan: Plan, timeline: Timeline) -> str:
 
 def _on_doubt(plan: Plan, limiter: str) -> str:
     (low, high), period = plan.clock.range_ns, plan.clock.period_ns
-    room = "no pipeline surely reaches it" if plan.budget_ns is None else "the budget has no room for more registers"
+    if plan.budget_ns is None or any(isinstance(choice, Folded) for choice in plan.choices):
+        room = "no pipeline surely reaches it"
+    else:
+        room = "the budget has no room for more registers"
     return (
         f"The clock of {period:.4g} ns may not close: {low:.3g} to {high:.3g} ns are predicted, and {room}; {limiter}. "
         f"A period of {high:.3g} ns would be safe; place and route decides."

@@ -20,7 +20,7 @@ from flow.plan.plan import Planned, PlannedConverter
 from flow.plan.search import Found, Search, unrolled_resources
 from flow.plan.solve import Depths, Goal, Solution, judged, periods, round_up
 
-LENGTHS = (1.0, 1.4, 2.0, 3.0, 5.0)
+LENGTHS = (1.0, 2.0)
 """Lengths of a segment that are tried with a free clock, in additions of ADDER_BITS with their register."""
 ADDER_BITS = 16
 LONGEST_NS = 1e6

@@ -9,12 +9,19 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from flow.engines.folded import Folded
+from flow.graph.graph import Asked
 from flow.latency.budget import Verdict
+from flow.plan.plan import timeline_of
+from flow.plan.planner import make_plan
+from flow.plan.request import Request
 from flow.report.catalogue import print_boards, print_links, print_models, print_parts
+from flow.report.collect import Findings, collect
 from flow.report.html import to_html
 from flow.report.report import Report
 from flow.report.terminal import PLAIN_WIDTH, cycles_text, new_console, print_report, time_text
 from flow.zoo import zoo_requests
+from tests.plan.graphs import dense_network
 from tests.report.test_report_json import full_report
 
 
@@ -148,3 +155,40 @@ def test_times_have_the_unit_that_suits_them(ns, text):
 
 def test_one_cycle_is_not_many():
     assert (cycles_text(1), cycles_text(2), cycles_text(1200)) == ("1 cycle", "2 cycles", "1,200 cycles")
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_folded_engines_are_told_with_their_parameters(width):
+    wishes = (Asked("layer 0", 36, "Resource"), Asked("layer 1", 11, "Resource"))
+    graph = dense_network(12, 12, 10, asked=wishes)
+    plan = make_plan(graph, Request(part="xc7a100t", clock="100MHz"))
+    found = collect(Findings(graph, plan, timeline_of(graph, plan.choices)))
+    text = shown(found, width)
+    assert max(cell_len(line) for line in text.splitlines()) <= width
+    first = plan.choices[0]
+    assert isinstance(first, Folded)
+    for part in (
+        "Engines",
+        f"folded, {first.order.replace('_', '-')}",
+        f"{first.p} × {first.q}",
+        first.store,
+        "layer 0: reuse factor: asked 36, used 36; hls4ml would use 36",
+        "layer 1: reuse factor: asked 11, used 10; hls4ml would use 12",
+        "usable",
+    ):
+        assert part in text, part
+    assert {c.edge for c in found.plan.converters} == {c.edge for c in plan.converters}
+    for engine, choice in zip(found.plan.engines, plan.choices, strict=True):
+        assert isinstance(choice, Folded)
+        assert engine.fold is not None
+        assert (engine.fold.reuse_factor, engine.fold.p, engine.fold.q) == (choice.reuse_factor, choice.p, choice.q)
+    assert sum(hop.cycles for hop in found.critical_path) == found.latency.cycles_predicted
+
+
+def test_a_pair_that_overlaps_is_said_to():
+    wishes = tuple(Asked(f"layer {k}", 12, "Resource") for k in range(2))
+    graph = dense_network(12, 12, 12, asked=wishes)
+    plan = make_plan(graph, Request(part="xc7a100t", clock="100MHz"))
+    assert [c.order for c in plan.choices if isinstance(c, Folded)] == ["output_serial", "input_serial"]
+    text = shown(collect(Findings(graph, plan, timeline_of(graph, plan.choices))), 140)
+    assert "works on the 12 beats of r0 as they come" in text
