@@ -132,14 +132,17 @@ def _holds(blocks: list[_Block], words: tuple[int, ...]) -> bool:
     return True
 
 
-def _slices(cell: dict[str, Any], prefix: str, size: int) -> str:
-    """Return the contents parameters of a cell as one string of bits, the lowest first."""
-    found = sorted((int(name.removeprefix(prefix), 16), value) for name, value in _named(cell, prefix))
+def _slices(cell: dict[str, Any], prefix: str, size: int, digits: int = 2) -> str:
+    """Return the contents parameters of a cell as one string of bits, the lowest first.
+
+    Their names end in so many hexadecimal digits; that keeps INIT_A, the output latch of AMD's blocks, out.
+    """
+    found = sorted((int(name.removeprefix(prefix), 16), value) for name, value in _named(cell, prefix, digits))
     return "".join(value[::-1].ljust(size, "0") for _, value in found)
 
 
-def _named(cell: dict[str, Any], prefix: str) -> Iterator[tuple[str, str]]:
-    return ((k, v) for k, v in cell["parameters"].items() if re.fullmatch(rf"{prefix}[0-9A-F]{{1,2}}", k))
+def _named(cell: dict[str, Any], prefix: str, digits: int) -> Iterator[tuple[str, str]]:
+    return ((k, v) for k, v in cell["parameters"].items() if re.fullmatch(rf"{prefix}[0-9A-F]{{{digits}}}", k))
 
 
 def _number(cell: dict[str, Any], parameter: str) -> int:
@@ -186,7 +189,7 @@ def _gowin(cell: dict[str, Any]) -> _Block:
 
 def _ice40(cell: dict[str, Any]) -> _Block:
     """Read SB_RAM40_4K: bits in address order, but for the order of each sixteen, whose place has its bits reversed."""
-    contents = _slices(cell, "INIT_", 256)
+    contents = _slices(cell, "INIT_", 256, digits=1)
     lane = 16 >> _number(cell, "READ_MODE")
 
     def bit(address: int, k: int) -> str:

@@ -44,6 +44,8 @@ VERILATOR_FLAGS = (
     "-Wno-VARHIDDEN",  # generated names repeat inside modules
     "-Wno-GENUNNAMED",  # models leave generate blocks unnamed
     "-Wno-MULTIDRIVEN",  # flip-flop models write one register in exclusive generate branches
+    "-Wno-PROCASSINIT",  # as INITIALDLY, in Yosys' DSP48E1
+    "-Wno-COMBDLY",  # that model passes values by in `always @*` where it has no register
     "-Wno-ASCRANGE",  # memory contents are given with ascending ranges
 )
 
