@@ -8,7 +8,7 @@ and biases it matters which bits are the same in all steps, as synthesis drops t
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 
 import numpy as np
@@ -30,31 +30,14 @@ from flow.graph.nodes import Dense
 
 CHAIN_BITS = 4
 """Bits from which a counter becomes a carry chain where LUTs have four inputs."""
-JOINED = 4
-"""LUTs that the multiplexers beside them join into one larger memory."""
+SPARSE = 2.5
+"""LUTs of four inputs up to which a column of a memory takes about as many as hold its words: 40 words."""
 FAR = 256
 """Words beyond which other LUTs join those that hold a column of a memory."""
 FAR_JOINED = 1.5
 """What such a column takes over the LUTs that hold its bits; from 320 and 450 words on ECP5 and 7 series."""
-SHORT_MEMORY = 24
+SHORT_MEMORY = 62
 """Words beyond which columns of a memory are taken to differ from each other."""
-
-
-@dataclass(frozen=True, slots=True)
-class Columns:
-    """Count the columns of a memory that are not constant, and how many of them differ from each other.
-
-    Synthesis drops what is constant; of equal columns it keeps one where they lie in LUTs.
-    """
-
-    varying: int
-    different: int
-
-    def __add__(self, other: Columns) -> Columns:
-        return Columns(self.varying + other.varying, self.different + other.different)
-
-
-NONE = Columns(0, 0)
 
 
 def folded_resources(graph: Graph, choice: Folded, part: Part) -> Resources:
@@ -65,9 +48,10 @@ def folded_resources(graph: Graph, choice: Folded, part: Part) -> Resources:
     """
     lane, node = lane_of(graph, choice), dense_of(graph, choice)
     biases = _bias_columns(node, choice.q) if lane.bias is not None and choice.groups_out > 1 else 0
-    weights = NONE
+    weights = 0
     if choice.store != "registers":
-        weights = _weight_columns(node, choice.p, choice.q, pairs=choice.multiplier == "dsp_pair")
+        pairs, merged = choice.multiplier == "dsp_pair", choice.store == "lutrom"
+        weights = _weight_columns(node, choice.p, choice.q, pairs=pairs, merged=merged)
     rest = _folded(choice, lane, weights, biases, delays=_delays(part), family=part.family)
     return _products(choice, lane, part) + rest
 
@@ -83,7 +67,7 @@ def _delays(part: Part) -> Delays:
 
 
 @cache
-def _folded(choice: Folded, lane: Lane, weights: Columns, biases: int, *, delays: Delays, family: Family) -> Resources:
+def _folded(choice: Folded, lane: Lane, weights: int, biases: int, *, delays: Delays, family: Family) -> Resources:
     return (
         _sequencer(choice, family)
         + _operands(choice, lane, family)
@@ -128,19 +112,19 @@ def word_bits(choice: Folded, weight: FixedType) -> int:
     return choice.multipliers * weight.width
 
 
-def _weights(choice: Folded, lane: Lane, columns: Columns, family: Family) -> Resources:
+def _weights(choice: Folded, lane: Lane, columns: int, family: Family) -> Resources:
+    """Count the memory of weights; synthesis drops columns that are constant and, in LUTs, merges equal ones."""
     words = choice.reuse_factor
     match choice.store:
         case "bram":
-            if not columns.varying:
+            if not columns:
                 return Resources()
-            layout = block_layout(words, columns.varying, family)
-            chosen = columns.varying * -(-(layout.banks - 1) // (3 if family in XILINX else 1))
-            kept = (choice.read - 1) * columns.varying + layout.select_bits
+            layout = block_layout(words, columns, family)
+            chosen = columns * -(-(layout.banks - 1) // (3 if family in XILINX else 1))
+            kept = (choice.read - 1) * columns + layout.select_bits
             return Resources(lut=chosen, ff=kept, bram=-(-layout.halves // 2))
         case "lutrom":
-            lut = rom_luts(columns.different, words, family)
-            return Resources(lut=lut, ff=choice.read * columns.different)
+            return Resources(lut=rom_luts(columns, words, family), ff=choice.read * columns)
         case "registers":
             bits = words * word_bits(choice, lane.weight)
             # loads, moves or stays: Xilinx decides in the LUT, the others by the clock enable
@@ -148,8 +132,11 @@ def _weights(choice: Folded, lane: Lane, columns: Columns, family: Family) -> Re
 
 
 @lru_cache(maxsize=4096)
-def _weight_columns(node: Dense, p: int, q: int, *, pairs: bool) -> Columns:
-    """Count the columns of the memory of weights; the order of the steps does not matter to them."""
+def _weight_columns(node: Dense, p: int, q: int, *, pairs: bool, merged: bool) -> int:
+    """Return how many columns of the memory of weights are not constant; merged: of equal ones only one counts.
+
+    The order of the steps does not matter to that.
+    """
     groups_in, groups_out = -(-node.n_in // p), -(-node.n_out // q)
     bits = signed_width(int(node.weights.min()), int(node.weights.max()))
     kind = np.dtype(np.int16) if bits < np.iinfo(np.int16).bits else node.weights.dtype  # narrow is faster
@@ -157,36 +144,32 @@ def _weight_columns(node: Dense, p: int, q: int, *, pairs: bool) -> Columns:
     padded = np.zeros((groups_in, p, groups_out, q + q % 2 if pairs else q), dtype=kind)
     rows[: node.n_in, : node.n_out] = node.weights
     padded[..., :q] = rows.reshape(groups_in, p, groups_out, q)
-    steps = padded.transpose(0, 2, 1, 3).reshape(groups_in * groups_out, -1)
+    words = padded.transpose(0, 2, 1, 3).reshape(groups_in * groups_out, -1)
+    stored = [(words, bits)]
     if pairs:
-        low, high = steps[:, 0::2], steps[:, 1::2]
-        return _columns(low, bits) + _columns(high - (low < 0), bits + 1)
-    return _columns(steps, bits)
-
-
-def _columns(words: IntArray, bits: int) -> Columns:
-    """Count the columns of words of several numbers each, shape (words, numbers), of which `bits` bits are stored."""
-    changing = np.bitwise_or.reduce(words) ^ np.bitwise_and.reduce(words)
-    varying = sum(int((changing >> bit & 1).sum()) for bit in range(bits))
-    if len(words) > SHORT_MEMORY:
-        return Columns(varying, varying)
-    weights = 1 << np.arange(len(words), dtype=np.int64)
-    found = np.unique(np.concatenate([weights @ (words >> bit & 1) for bit in range(bits)]))
-    full = (1 << len(words)) - 1
-    return Columns(varying, int(np.count_nonzero((found != 0) & (found != full))))
+        low, high = words[:, 0::2], words[:, 1::2]
+        stored = [(low, bits), (high - (low < 0), bits + 1)]
+    if merged and len(words) <= SHORT_MEMORY:
+        weights = 1 << np.arange(len(words), dtype=np.int64)
+        found = np.unique(
+            np.concatenate([weights @ (part >> bit & 1) for part, width in stored for bit in range(width)])
+        )
+        return int(np.count_nonzero((found != 0) & (found != (1 << len(words)) - 1)))
+    changing = [(np.bitwise_or.reduce(part) ^ np.bitwise_and.reduce(part), width) for part, width in stored]
+    return sum(int((change >> bit & 1).sum()) for change, width in changing for bit in range(width))
 
 
 def rom_luts(columns: int, words: int, family: Family) -> int:
     """Return the LUTs of a memory of so many words and different columns that lies in LUTs.
 
     A column takes a LUT for each 64 words, or 16 where LUTs have four inputs. Multiplexers beside them join them where
-    the family has such, LUTs elsewhere (iCE40); what is joined by more than those is laid out for all addresses.
+    the family has such, LUTs elsewhere (iCE40); larger memories are laid out for all addresses.
     """
     inputs = 6 if family in XILINX else 4
     blocks = max(1.0, words / (1 << inputs))
     if words > FAR:
         return round(columns * blocks * FAR_JOINED)
-    if blocks > JOINED or (blocks > 1 and family in XILINX):
+    if blocks > (1 if family in XILINX else SPARSE):
         blocks = float(1 << (words - 1).bit_length() - inputs)
     return round(columns * (2 * blocks - 1 if family == "ice40" else blocks))
 
