@@ -33,17 +33,30 @@ class Rom:
     words: tuple[int, ...]
 
 
-def find_roms(folder: Path, sources: Iterable[str]) -> tuple[Rom, ...]:
+def find_roms(folder: Path, sources: Iterable[str], files: Iterable[str]) -> tuple[Rom, ...]:
     """Return the memories that SystemVerilog files in `folder` fill by `$readmemh`, one word of a file per line.
 
-    Raise UserError when a file is missing or holds something else than hexadecimal words.
+    files: the memory files of the design. Raise UserError when the sources read another file or leave one out, and when
+    a file holds something else than hexadecimal words.
     """
+    known = set(files)
     roms = []
     for source in sources:
         text = _COMMENT.sub("", (folder / source).read_text(encoding="utf-8"))
         for module in _MODULE.finditer(text):
             for file, array in _READ.findall(module.group(2)):
+                if file not in known:
+                    raise UserError(
+                        f"{folder / source} reads {file}, which is no memory file of this design "
+                        f"({', '.join(sorted(known)) or 'it has none'}); build the design again: fpgaflow build"
+                    )
                 roms.append(Rom(module.group(1), array, file, _words(folder / file)))
+    unread = known - {rom.file for rom in roms}
+    if unread:
+        raise UserError(
+            f"no module in {folder} reads {', '.join(sorted(unread))}, so that its contents would be missing; build "
+            "the design again: fpgaflow build"
+        )
     return tuple(roms)
 
 

@@ -80,10 +80,14 @@ _FF = re.compile(r"FD[RSCP]E(_1)?|TRELLIS_FF|SB_DFF\w*|DFF\w*")
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """Name the files of a design: in reading order, relative to rtl/, and those that were changed by hand."""
+    """Name the files of a design: in reading order, relative to rtl/, and those that were changed by hand.
+
+    memories: the files of memory contents, relative to rtl/.
+    """
 
     top: str
     files: tuple[str, ...]
+    memories: tuple[str, ...]
     changed: tuple[str, ...]
 
 
@@ -114,7 +118,12 @@ def read_sources(folder: Path) -> Sources:
         raise UserError(f"{folder / 'rtl'} holds no SystemVerilog; build the design first")
     sources = [path for path in listed if path.endswith(".sv")] + [path for path in present if path not in listed]
     changed = [path for path in sorted({*listed, *present}) if listed.get(path) != _sha256(folder / path)]
-    return Sources(signature.top, tuple(path.removeprefix("rtl/") for path in sources), tuple(changed))
+    memories = [path for path in listed if path.endswith(".mem")]
+    return Sources(signature.top, _inside_rtl(sources), _inside_rtl(memories), tuple(changed))
+
+
+def _inside_rtl(paths: list[str]) -> tuple[str, ...]:
+    return tuple(path.removeprefix("rtl/") for path in paths)
 
 
 def _sha256(path: Path) -> str:
@@ -223,7 +232,7 @@ def synthesize(folder: Path, part: Part, *, progress: Callable[[str], None] | No
     A design larger than the part is an answer: see `SynthesisResult.shortage`.
     """
     sources = read_sources(folder)
-    roms = find_roms(folder / "rtl", sources.files)
+    roms = find_roms(folder / "rtl", sources.files, sources.memories)
     out = folder / "synth"
     out.mkdir(exist_ok=True)
     for stale in ("netlist.v", "netlist.json", "result.json"):

@@ -29,10 +29,23 @@ def test_changed_memory_contents_are_refused(tmp_path: Path) -> None:
 def test_memories_are_found_in_the_rtl(tmp_path: Path) -> None:
     folder = write_run(tmp_path / "run", roms_design([(3, 8)], style="block")) / "rtl"
     (folder / "rom_0.mem").write_text("0a\nff\n3\n")
-    assert find_roms(folder, ["sums_top.sv", "rom_0.sv"]) == (Rom("rom_0", "words", "rom_0.mem", (10, 255, 3)),)
+    sources = ["sums_top.sv", "rom_0.sv"]
+    assert find_roms(folder, sources, ["rom_0.mem"]) == (Rom("rom_0", "words", "rom_0.mem", (10, 255, 3)),)
     (folder / "rom_0.mem").write_text("xyz\n")
     with pytest.raises(UserError, match=r"rom_0\.mem cannot be read as memory contents"):
-        find_roms(folder, ["rom_0.sv"])
+        find_roms(folder, sources, ["rom_0.mem"])
+    with pytest.raises(
+        UserError, match=r"rom_0\.sv reads rom_0\.mem, which is no memory file of this design \(it has none"
+    ):
+        find_roms(folder, sources, [])
+
+
+def test_rtl_that_leaves_a_memory_file_out_is_refused(tmp_path: Path) -> None:
+    folder = write_run(tmp_path / "run", roms_design([(5, 8)], style="block"))
+    source = folder / "rtl" / "rom_0.sv"
+    source.write_text(source.read_text().replace("  initial", "  // initial"))
+    with pytest.raises(UserError, match=r"no module in .* reads rom_0\.mem, so that its contents would be missing"):
+        synthesize(folder, ECP5)
 
 
 @pytest.mark.eda
