@@ -54,7 +54,7 @@ def test_a_public_network_is_exact_in_hardware(file: str, least_accuracy: float,
     ("file", "part", "clock", "edges"),
     [
         ("KERAS_3layer.json", "xc7a100t", "100MHz", 5),
-        ("KERAS_dense_16x100x100x100x100x100x5.json", "xc7k325t", "200MHz", 7),
+        ("KERAS_dense_16x100x100x100x100x100x5.json", "xc7k325t", "125MHz", 7),
     ],
 )
 def test_a_public_16_bit_network_is_folded_and_exact(
