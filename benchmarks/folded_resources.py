@@ -1,12 +1,12 @@
 """Compare what folded engines are predicted to take with what Yosys makes of them.
 
-    python benchmarks/folded_resources.py [PART …] [--cases N] [--fit] [--out FOLDER]
+    python benchmarks/folded_resources.py [PART …] [--cases N] [--first N] [--fit] [--out FOLDER]
 
 Draws single dense layers (8 × 8 to 64 × 64, odd sizes among them, 3 to 16 bits), each with one way to fold it: both
 loop orders, every weight store, every kind of multiplier. Synthesizes each design on each part and prints what was
 predicted beside what was found, for the engine and for its width converters; then errors per quantity. The model was
-corrected with cases of even number; those of odd number it has not seen, and only they are used unless --fit asks for
-the others. Answers are kept in FOLDER and not computed again.
+corrected with cases of even number; those of odd number are left for judging it, and only they are used unless --fit
+asks for the others (docs/accuracy.md says what was learned from which). Answers are kept in FOLDER.
 """
 
 from __future__ import annotations
@@ -41,8 +41,6 @@ STORES: tuple[Store, ...] = ("bram", "lutrom", "registers")
 MULTIPLIERS: tuple[Multiplier, ...] = ("dsp", "lut", "dsp_pair")
 MOST_MULTIPLIERS: dict[Multiplier, int] = {"dsp": 24, "lut": 8, "dsp_pair": 24}
 MOST_RING_BITS = 2048
-FIRST_CASE = 8
-"""Both kinds of the cases before this one helped to correct the model."""
 ALL_INPUTS = 0.3
 """Share of the output-serial engines that take all inputs in one step, and so accumulate nothing."""
 
@@ -155,13 +153,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("parts", nargs="*", type=find_part, default=[find_part(name) for name in PARTS])
     parser.add_argument("--cases", type=int, default=36, help="how many cases, half of them used")
+    parser.add_argument(
+        "--first", type=int, default=8, help="where they begin; all before 8 helped to correct the model"
+    )
     parser.add_argument("--fit", action="store_true", help="the cases that the model was corrected with")
     parser.add_argument("--out", type=Path, default=Path("hls_projects") / "folded_resources")
     options = parser.parse_args()
     for part in options.parts:
         rows = []
+        first = options.first + (options.first % 2 == options.fit)
         print(f"{part.name}: LUT, FF, DSP, BRAM predicted / found")
-        for number in range(FIRST_CASE + (not options.fit), FIRST_CASE + options.cases, 2):
+        for number in range(first, options.first + options.cases, 2):
             choice = case(number)[1]
             for row in compare(number, part, options.out):
                 rows.append(row)

@@ -277,11 +277,16 @@ def _converter(converter: Converter, width: int, family: Family) -> Resources:
     match converter.engine:
         case "gather":
             kept = (beats_in - 1) * converter.lanes_in * width
-            plain = family in XILINX or entering < CHAIN_BITS
-            return Resources(lut=(1 if plain else 2) * entering + 1, ff=kept + entering)
+            lut = entering + 1
+            if family in XILINX and beats_in & (beats_in - 1) == 0:
+                lut = 2  # a carry chain counts and wraps by itself
+            elif family not in XILINX and entering >= CHAIN_BITS:
+                lut = 2 * entering + 1
+            return Resources(lut=lut, ff=kept + entering)
         case "split":
-            held = (converter.size - converter.lanes_out) * width
-            return Resources(lut=held + 2 * leaving + round(2.3 * waiting), ff=held + leaving + waiting)
+            beat = converter.lanes_out * width
+            held = converter.size * width - beat
+            return Resources(lut=max(held, beat) + 2 * leaving + round(2.3 * waiting), ff=held + leaving + waiting)
         case "regroup":
             counted = entering + leaving + 2 * converter.size.bit_length() + waiting
             choices, per_bit = (4, 3.0) if family in XILINX else (2, 4.5)
