@@ -20,11 +20,12 @@ from flow.engines.cone import signed_width
 from flow.engines.converter import Converter
 from flow.engines.engine import Resources
 from flow.engines.folded import Folded
+from flow.engines.folded_contents import word_width
 from flow.engines.folded_pipeline import placed_lane
 from flow.engines.lane import Lane, dense_of, lane_of
 from flow.engines.memory import block_layout
 from flow.engines.multiplier import dsp_halves, pair_width, product_flip_flops
-from flow.fixed import FixedType, IntArray
+from flow.fixed import IntArray
 from flow.graph.graph import Graph
 from flow.graph.nodes import Dense
 
@@ -105,13 +106,6 @@ def _operands(choice: Folded, lane: Lane, family: Family) -> Resources:
     return Resources(lut=bits + (family not in XILINX), ff=bits)
 
 
-def word_bits(choice: Folded, weight: FixedType) -> int:
-    """Return the bits of the weights of one step."""
-    if choice.multiplier == "dsp_pair":
-        return choice.p * -(-choice.q // 2) * (2 * weight.width + 1)
-    return choice.multipliers * weight.width
-
-
 def _weights(choice: Folded, lane: Lane, columns: int, family: Family) -> Resources:
     """Count the memory of weights; synthesis drops columns that are constant and, in LUTs, merges equal ones."""
     words = choice.reuse_factor
@@ -126,7 +120,7 @@ def _weights(choice: Folded, lane: Lane, columns: int, family: Family) -> Resour
         case "lutrom":
             return Resources(lut=rom_luts(columns, words, family), ff=choice.read * columns)
         case "registers":
-            bits = words * word_bits(choice, lane.weight)
+            bits = words * word_width(lane, choice)
             # loads, moves or stays: Xilinx decides in the LUT, the others by the clock enable
             return Resources(ff=bits, lut=bits + (family not in XILINX) if words > 1 else 0)
 
