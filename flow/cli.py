@@ -26,6 +26,12 @@ _OPTIONS = (
     click.option("--part", help="FPGA part or board (see: fpgaflow parts, fpgaflow boards)."),
     click.option("--clock", help="Clock: 200MHz, 5ns, or auto for the lowest latency."),
     click.option("--link", help="How data reach the chip (see: fpgaflow links)."),
+    click.option(
+        "--spare",
+        multiple=True,
+        type=click.Choice(["lut", "ff", "dsp", "bram"]),
+        help="A resource that the rest of the design needs; may be given more than once.",
+    ),
     click.option("--boundary", type=click.Choice(["core", "pins", "wire_to_wire", "host_to_host"])),
     click.option(
         "--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="hls4ml configuration (YAML)."

@@ -220,9 +220,11 @@ def _products(choice: Folded, lane: Lane, part: Part) -> Resources:
             )
         case "dsp_pair":
             pairs = choice.p * _pairs(choice)
-            # the last register stands behind an addition to the upper product
-            each = product_flip_flops(2 * width, choice.multiply - 1, part, dsp=True) + 2 * width
-            return Resources(dsp=dsp, ff=pairs * each, lut=pairs * _correction_luts(width, part.family))
+            # one register beside the multiplier, one behind the addition to the upper product, others behind both
+            inside = min(choice.multiply, 2)
+            each = product_flip_flops(2 * width, inside - 1, part, dsp=True) + 2 * width
+            behind = choice.multipliers * width * (choice.multiply - inside)
+            return Resources(dsp=dsp, ff=pairs * each + behind, lut=pairs * _correction_luts(width, part.family))
 
 
 def _correction_luts(width: int, family: Family) -> int:

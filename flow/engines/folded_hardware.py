@@ -118,7 +118,7 @@ class _Engine:
         return signal
 
     def _delayed(self, signal: Signal, cycles: int) -> Signal:
-        """Return a control signal some cycles later, without reset."""
+        """Return a signal some cycles later, without reset."""
         if not cycles:
             return signal
         late = self._declare(f"{signal.name}_{cycles}", signal.width)
@@ -254,7 +254,6 @@ class _Engine:
             ("InputWidth", lane.x.width),
             ("InputSigned", int(lane.x.signed)),
             ("WeightWidth", lane.weight.width),
-            ("Registers", choice.multiply),
         )
         bits = choice.p * lane.product.width
         found: list[Expr] = []
@@ -264,18 +263,20 @@ class _Engine:
                 products = self._declare(f"products_{j}", bits)
                 wires = (("inputs_i", operands), ("weights_i", Slice(word, j * width, width)))
                 self._instance("flow_products", f"u_products_{j}", parameters, *wires, ("products_o", whole(products)))
-                found.append(whole(products))
+                found.append(whole(self._delayed(products, choice.multiply - 1)))
             return found
+        inside = min(choice.multiply, 2)  # one beside the multiplier, one behind the correction
         width = choice.p * (2 * lane.weight.width + 1)
         for k in range(-(-choice.q // 2)):
             low, high = (self._declare(f"products_{2 * k + part}", bits) for part in range(2))
             wires = (("inputs_i", operands), ("weights_i", Slice(word, k * width, width)))
             ends = (("low_o", whole(low)), ("high_o", whole(high)))
-            self._instance("flow_product_pairs", f"u_products_{k}", parameters, *wires, *ends)
-            found += [whole(low), whole(high)]
+            registers = (*parameters, ("Registers", inside))
+            self._instance("flow_product_pairs", f"u_products_{k}", registers, *wires, *ends)
+            found += [whole(self._delayed(end, choice.multiply - inside)) for end in (low, high)[: choice.q - 2 * k]]
             if 2 * k + 1 == choice.q:
                 self.unread.append(high)
-        return found[: choice.q]
+        return found
 
     def _accumulate(self, sums: Expr, bias: Expr | None) -> Signal:
         """Return the accumulators that were written last."""

@@ -1,4 +1,4 @@
-"""What one signed product takes: DSP blocks as Yosys maps `*`, or LUTs as rows of carry chains.
+"""What one signed product takes in DSP blocks, as Yosys maps `*`.
 
 The widths are those of the operands as the multiplier's module declares them (Yosys keeps them, as nothing inside the
 module says that an operand is narrower). Rules and limits: Yosys 0.70, each family's synth_* script and mul2dsp.v; the
@@ -99,56 +99,3 @@ def product_flip_flops(width: int, registers: int, part: Part, *, dsp: bool) -> 
     """
     packed = PACKED_REGISTERS.get(part.family, 0) if dsp else 0
     return width * max(0, registers - packed)
-
-
-@dataclass(frozen=True, slots=True)
-class RowSum:
-    """Describe an adder of a multiplier in logic: `low + (high << shift)`, or `-` where `negative`.
-
-    low, high: (first row, one past the last) that each operand holds; a single row k is x where bit k of w is set, else
-    0, and needs x_width bits; n > 1 rows need x_width + n. shift: rows in `low`; its bits below pass by the adder.
-    bits: of the carry chain. negative: `high` is the row of the sign bit alone.
-    """
-
-    low: tuple[int, int]
-    high: tuple[int, int]
-    bits: int
-    negative: bool
-
-    @property
-    def shift(self) -> int:
-        """Return how far the upper operand lies above the lower one."""
-        return self.high[0] - self.low[0]
-
-
-def row_sums(x_width: int, w_width: int) -> tuple[RowSum, ...]:
-    """Return the adders of a signed shift-and-add multiplier, level by level as a balanced tree of rows.
-
-    The last adder makes the product. w_width: at least 2.
-    """
-    rows = [(k, k + 1) for k in range(w_width)]
-    sums: list[RowSum] = []
-    while len(rows) > 1:
-        level: list[tuple[int, int]] = []
-        for low, high in zip(rows[::2], rows[1::2], strict=False):
-            bits = x_width + high[1] - high[0]
-            sums.append(RowSum(low, high, bits, high == (w_width - 1, w_width)))
-            level.append((low[0], high[1]))
-        rows = level + (rows[-1:] if len(rows) % 2 else [])
-    return tuple(sums)
-
-
-def product_luts(x_width: int, w_width: int, family: Family) -> int:
-    """Return the LUTs (carry cells included) of a signed product in logic, built as `row_sums` says.
-
-    Exact but for Xilinx, where it is at most one off in the sizes measured. Families whose carry cells take plain
-    signals need a LUT per bit of every row beside the chains; on Xilinx the chain's own LUTs gate one row of each pair.
-    """
-    chains = [adder.bits for adder in row_sums(x_width, w_width)]
-    match family:
-        case "ecp5":
-            return x_width * w_width + sum(bits + bits % 2 for bits in chains)
-        case "ice40" | "gowin":
-            return x_width * w_width + sum(chains)
-        case _:
-            return sum(chains) + w_width // 2 * (x_width - 1) + 1

@@ -31,8 +31,8 @@ def counted(resources: Resources) -> tuple[int, ...]:
 class Room:
     """Give what a plan may take: cycles, cycles between inferences, and of each resource the usable count.
 
-    weights: (weightings, resources); the first gives the area, the sum over resources of used over usable. The others
-    make one resource dear, so that plans which spare it are kept, too.
+    weights: (weightings, resources); the first gives the area (`area_weights`). The others make one resource dear, so
+    that plans which spare it are kept, too.
     """
 
     cycles: int
@@ -41,10 +41,18 @@ class Room:
     weights: NDArray[np.float64]
 
     @classmethod
-    def on(cls, part: Part, cycles: int, interval: int, *, scarce: tuple[str, ...] = KINDS) -> Room:
-        """Return the room that a part offers; scarce: the resources to spare."""
+    def on(
+        cls,
+        part: Part,
+        cycles: int,
+        interval: int,
+        *,
+        spare: tuple[str, ...] = (),
+        scarce: tuple[str, ...] = KINDS,
+    ) -> Room:
+        """Return the room that a part offers; spare: as asked for; scarce: what plans are to be kept that spare it."""
         usable = np.array([getattr(part, f"usable_{kind}") for kind in KINDS], dtype=np.int64)
-        plain = 1.0 / np.maximum(usable, 1)
+        plain = area_weights(part, spare)
         dear = [np.where(np.array(KINDS) == kind, SCARCE * plain, plain) for kind in scarce]
         return cls(cycles, interval, usable, np.array([plain, *dear]))
 
@@ -62,15 +70,21 @@ class Room:
         return not self.lacking(counted(resources))
 
 
-def area_of(resources: Resources, part: Part) -> float:
-    """Return the area: the sum over resources of used over usable on the part; infinite where it has not enough."""
-    total = 0.0
-    for kind in KINDS:
-        used, usable = getattr(resources, kind), getattr(part, f"usable_{kind}")
-        if used > usable:
-            return float("inf")
-        total += used / usable if used else 0.0
-    return total
+def area_weights(part: Part, spare: tuple[str, ...]) -> NDArray[np.float64]:
+    """Return what one of each resource adds to the area: its share of the usable ones, more for those to spare."""
+    usable = np.array([getattr(part, f"usable_{kind}") for kind in KINDS], dtype=np.int64)
+    return np.asarray(np.where(np.isin(KINDS, spare), SCARCE, 1.0) / np.maximum(usable, 1))
+
+
+def area_of(resources: Resources, part: Part, spare: tuple[str, ...] = ()) -> float:
+    """Return the area: the sum over resources of used over usable on the part; infinite where it has not enough.
+
+    spare: resources that count SCARCE times.
+    """
+    counts = counted(resources)
+    if any(used > getattr(part, f"usable_{kind}") for kind, used in zip(KINDS, counts, strict=True)):
+        return float("inf")
+    return float(np.array(counts) @ area_weights(part, spare))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

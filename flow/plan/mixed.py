@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import floor
 
@@ -25,6 +25,8 @@ LENGTHS = (1.0, 2.0)
 ADDER_BITS = 16
 LONGEST_NS = 1e6
 """A segment that needs no register inside any engine."""
+SHORTER = 0.8
+"""Share of the cycles of what was found that the next search may take, where the fewest are wanted."""
 EXAMINED = 4
 """Plans of a search that are worked out, of those with least area and of those with fewest cycles."""
 
@@ -122,7 +124,7 @@ def _searched(space: Space, goal: Goal, attempt: _Attempt, *, frugal: bool) -> l
     """Search as if the part had enough of everything; where what is wanted then lacks room, within the part."""
     segment = Segment.of(attempt.within_ns, space.step_ns, space.delays)
     options = Options(space, attempt.within_ns)
-    room = Room.on(space.part, attempt.cycles, attempt.interval)
+    room = Room.on(space.part, attempt.cycles, attempt.interval, spare=space.spare)
 
     def search(within: Room) -> tuple[Found, ...]:
         found = Search(space, segment, options, within).found()
@@ -134,15 +136,27 @@ def _searched(space: Space, goal: Goal, attempt: _Attempt, *, frugal: bool) -> l
         fitting = [one for one in found if not room.lacking(one.counts)]
         if fitting and not frugal:
             room = replace(room, cycles=fitting[0].cycles)
-        scarce = Room.on(space.part, room.cycles, room.interval, scarce=lacking)
+        scarce = Room.on(space.part, room.cycles, room.interval, spare=space.spare, scarce=lacking)
         found = (*fitting[:EXAMINED], *(search(scarce) or search(room)))
+        if not frugal:
+            found = _shortened(found, scarce, search)
     worth = dict.fromkeys((*found[:EXAMINED], *sorted(found, key=lambda one: (one.cycles, one.area))[:1]))
     return [candidate for one in worth for candidate in _with_clocks(space, goal, segment, one)]
 
 
+def _shortened(found: tuple[Found, ...], room: Room, search: Callable[[Room], tuple[Found, ...]]) -> tuple[Found, ...]:
+    """Return plans of fewer and fewer cycles in front of those found: a wide search keeps too few of the short ones."""
+    while True:
+        fewest = min((one.cycles for one in found), default=0)
+        shorter = search(replace(room, cycles=int(fewest * SHORTER)))
+        if not shorter:
+            return found
+        found = (*shorter, *found)
+
+
 def _with_clocks(space: Space, goal: Goal, segment: Segment, found: Found) -> Iterator[Candidate]:
     planned, depths, interval = worked_out(space, found, segment)
-    area = area_of(resources_of(space, planned), space.part)
+    area = area_of(resources_of(space, planned), space.part, space.spare)
     for period_ns in periods(goal, depths.worst_ns, space.delays):
         yield Candidate(planned, judged(replace(goal, interval=interval), depths, period_ns, space.delays), area)
 

@@ -59,7 +59,7 @@ class Segment:
 class Space:
     """Hold what can be planned, whatever the clock.
 
-    runs: as they would be unrolled. reuse: the reuse factors that are asked for.
+    runs: as they would be unrolled. reuse: the reuse factors that are asked for. spare: resources to be sparing with.
     """
 
     graph: Graph
@@ -67,6 +67,7 @@ class Space:
     delays: Delays
     runs: tuple[tuple[str, ...], ...]
     reuse: tuple[Reuse, ...]
+    spare: tuple[str, ...] = ()
 
     def head(self, run: tuple[str, ...]) -> tuple[str, ...]:
         """Return the nodes of a run that can be folded together."""
@@ -97,10 +98,10 @@ def _has_room(choice: Folded, room: Room) -> bool:
     return overlapped + choice.fill - 1 <= room.cycles and choice.reuse_factor <= room.interval
 
 
-def space_of(graph: Graph, part: Part, delays: Delays) -> Space:
-    """Return what can be planned for a graph on a part."""
+def space_of(graph: Graph, part: Part, delays: Delays, spare: tuple[str, ...] = ()) -> Space:
+    """Return what can be planned for a graph on a part; spare: resources to be sparing with."""
     groups = runs(graph)
-    return Space(graph, part, delays, groups, wishes(graph, groups))
+    return Space(graph, part, delays, groups, wishes(graph, groups), spare)
 
 
 @lru_cache(maxsize=1024)

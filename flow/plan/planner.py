@@ -75,7 +75,7 @@ def make_plan(graph: Graph, request: Request) -> Plan:
     """
     target = target_of(graph, request)
     _check_elements(graph, target.part)
-    space = space_of(graph, target.part, target.delays)
+    space = space_of(graph, target.part, target.delays, request.spare)
     frugal = request.budget_ns is not None or request.rate_hz is not None
     whole = _unrolled(space, target)
     pool = [] if whole is None else [whole[0]]
@@ -105,7 +105,7 @@ def _unrolled(space: Space, target: Target) -> tuple[Candidate, float] | None:
         Planned(Unrolled(run, depth), unrolled_resources(guess, depth), guess.delay_ns)
         for run, depth, guess in zip(space.runs, solution.depths.depths, estimates, strict=True)
     )
-    area = area_of(sum((p.resources for p in planned), Resources()), target.part)
+    area = area_of(sum((p.resources for p in planned), Resources()), target.part, space.spare)
     return None if area == float("inf") else (Candidate(planned, solution, area), best_ns)
 
 

@@ -6,12 +6,14 @@ import re
 import tomllib
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from flow.device.links import Boundary
 from flow.errors import UserError, nearest
+
+Spared = Literal["lut", "ff", "dsp", "bram"]
 
 _TIME = {"ns": 1.0, "us": 1e3, "µs": 1e3, "μs": 1e3, "ms": 1e6, "s": 1e9}
 _FREQUENCY = {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9}
@@ -62,8 +64,9 @@ class Request:
 
     model, vectors: paths (relative to the request's folder). budget: largest total latency at the boundary.
     rate: arrival rate that must be sustained. clock: a frequency, a period or `auto`. boundary: what the latency
-    spans; by default the link's. must_beat: baseline rows that the simulated total must undercut. hls: an hls4ml
-    configuration that overrides the inferred precision.
+    spans; by default the link's. must_beat: baseline rows that the simulated total must undercut. spare: resources that
+    the rest of the design needs; they weigh more in the area. hls: an hls4ml configuration that overrides the inferred
+    precision.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -77,6 +80,7 @@ class Request:
     link: str = "direct"
     boundary: Boundary | None = None
     must_beat: tuple[str, ...] = ()
+    spare: tuple[Spared, ...] = ()
     hls: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ from flow.errors import UserError
 from flow.files import digest, digest_folder
 from flow.plan.plan import load_plan
 from flow.plan.planner import boundary_of
-from flow.plan.request import Request
+from flow.plan.request import Request, Spared
 from flow.progress import Progress
 from flow.project import Project
 from flow.samples import DEFAULT_COUNT
@@ -42,6 +42,7 @@ class Options:
     clock: str | None = None
     link: str | None = None
     boundary: str | None = None
+    spare: tuple[Spared, ...] = ()
     config: Path | None = None
     vectors: str | None = None
     clip: bool = False
@@ -162,6 +163,8 @@ def open_context(options: Options, progress: Progress) -> Context:
     subject = find_subject(options.model)
     names = ("budget", "rate", "part", "clock", "link", "boundary")
     request = subject.request.overridden(**{name: getattr(options, name) for name in names})
+    if options.spare:
+        request = replace(request, spare=options.spare)
     if options.link is not None and options.boundary is None:
         request = replace(request, boundary=None)  # the link's own
     if options.link is not None or options.boundary is not None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,9 @@ from flow.engines.multiplier import (
     packs_pair,
     pair_width,
     product_flip_flops,
-    product_luts,
-    row_sums,
 )
 from flow.synth.yosys import synthesize
-from tests.synth.designs import one_module, products_design, write_run
+from tests.synth.designs import products_design, write_run
 
 # both sides of the limits of every family
 WIDTHS = {
@@ -75,59 +72,3 @@ def test_pairs_fit_where_both_operands_do() -> None:
     assert packs_pair(5, 6, find_part("LFE5U-25F"))  # 18 x 5
     assert not packs_pair(6, 6, find_part("LFE5U-25F"))
     assert not packs_pair(4, 4, find_part("iCE40HX8K"))
-
-
-def shift_and_add(x: int, w: int) -> str:
-    """Return a module's body that multiplies as `row_sums` says."""
-    lines = [f"  logic signed [{x - 1}:0] rows_{k}_{k + 1};\n" for k in range(w)]
-    lines += [f"  assign rows_{k}_{k + 1} = data_i[{x + k}] ? data_i[{x - 1}:0] : {x}'sd0;\n" for k in range(w)]
-    last = ""
-    for adder in row_sums(x, w):
-        low, high = (f"rows_{first}_{end}" for first, end in (adder.low, adder.high))
-        wide = x + (adder.low[1] - adder.low[0] if adder.shift > 1 else 0)
-        last = f"rows_{adder.low[0]}_{adder.high[1]}"
-        total = x + adder.high[1] - adder.low[0]
-        lines.append(
-            f"  logic signed [{total - 1}:0] {last};\n"
-            f"  assign {last}[{adder.shift - 1}:0] = {low}[{adder.shift - 1}:0];\n"
-            f"  assign {last}[{total - 1}:{adder.shift}] = {adder.bits}'($signed({low}[{wide - 1}:{adder.shift}])) "
-            f"{'-' if adder.negative else '+'} {adder.bits}'({high});\n"
-        )
-    return "".join(lines) + f"  always_ff @(posedge clk_i) data_o <= {last};\n"
-
-
-@pytest.mark.eda
-@pytest.mark.parametrize(
-    ("name", "slack"),
-    [
-        ("GW2AR-18", 0),
-        *(
-            pytest.param(name, slack, marks=pytest.mark.campaign)
-            for name, slack in (("LFE5U-25F", 0), ("iCE40HX8K", 0), ("xcvu13p", 1))
-        ),
-    ],
-)
-def test_luts_of_a_multiplier_in_logic(tmp_path: Path, name: str, slack: int) -> None:
-    part = find_part(name)
-    for x, w in [(8, 5), (4, 3), (10, 10)][: 3 if slack else 2]:
-        files = one_module(shift_and_add(x, w), in_bits=x + w, out_bits=x + w)
-        result = synthesize(write_run(tmp_path / f"run_{x}_{w}", files), part)
-        assert abs(result.total.lut - product_luts(x, w, part.family)) <= slack
-        assert result.total.ff == x + w
-
-
-def test_the_tree_of_rows_multiplies() -> None:
-    draw = random.Random(3)
-    for _ in range(200):
-        x_width, w_width = draw.randrange(2, 12), draw.randrange(2, 12)
-        x = draw.randrange(-(1 << x_width - 1), 1 << x_width - 1)
-        w = draw.randrange(-(1 << w_width - 1), 1 << w_width - 1)
-        value = {(k, k + 1): x * (w >> k & 1) for k in range(w_width)}
-        last = (0, 1)
-        for adder in row_sums(x_width, w_width):
-            last = adder.low[0], adder.high[1]
-            high = -value[adder.high] if adder.negative else value[adder.high]
-            top = (value[adder.low] >> adder.shift) + high
-            assert -(1 << adder.bits - 1) <= top < 1 << adder.bits - 1
-            value[last] = value[adder.low] + (high << adder.shift)
-        assert value[last] == x * w

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
 from flow.device.parts import find_part
@@ -201,3 +203,29 @@ def test_asked_reuse_factors_that_do_not_fit_are_told():
     graph = dense_network(400, 400, asked=(Asked("layer 0", 2, "Resource"),))
     with pytest.raises(UserError, match="with the reuse factors that are asked for"):
         make_plan(graph, Request(part="LFE5U-25F", clock="20MHz"))
+
+
+def test_what_is_to_be_spared_is_used_less():
+    graph = dense_network(32, 24, 16)
+    request = Request(part="LFE5U-25F", clock="50MHz", budget="5us")
+    plain, spared = (make_plan(graph, Request(**{**asdict(request), "spare": s})) for s in ((), ("lut",)))
+    assert plain.verdict is spared.verdict is Verdict.MET
+    assert spared.resources.lut < plain.resources.lut / 1.5
+    assert spared.resources.dsp > plain.resources.dsp
+    part = find_part("LFE5U-25F")
+    assert area_of(spared.resources, part, ("lut",)) < area_of(plain.resources, part, ("lut",))
+
+
+def test_a_missed_budget_comes_as_near_as_the_part_allows():
+    graph = dense_network(48, 32, 16)
+    missed = make_plan(graph, Request(part="iCE40UP5K", clock="20MHz", budget="1us"))
+    met = make_plan(graph, Request(part="iCE40UP5K", clock="20MHz", budget="20us"))
+    assert (missed.verdict, met.verdict) == (Verdict.MISSED, Verdict.MET)
+    nearest, wide = (timeline_of(graph, plan.choices).latency for plan in (missed, met))
+    assert fits(missed)
+    shorter = [
+        make_plan(graph, Request(part="iCE40UP5K", clock="20MHz", budget=f"{cycles * 50}ns"))
+        for cycles in (nearest * 6 // 10, nearest * 7 // 10)
+    ]
+    assert all(plan.verdict is Verdict.MISSED for plan in shorter)
+    assert nearest < wide
