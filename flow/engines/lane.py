@@ -56,8 +56,8 @@ class Lane:
     @property
     def register(self) -> FixedType:
         """Return the format in which an accumulator is kept."""
-        if self.accumulated is None:
-            return self.accumulator
+        if self.accumulated is None or (self.accumulated[0] < 0 and not self.accumulator.signed):
+            return self.accumulator  # an unsigned one wraps below zero, and a narrower register would not
         width = signed_width(*self.accumulated)
         if width >= self.accumulator.width:
             return self.accumulator

@@ -174,6 +174,23 @@ def test_saturating_sums_stop_at_the_end_of_their_range_step_by_step() -> None:
     assert stepped(graph, choice, np.array([[20, 20, 20, 20]])).item() == 31 - 20
 
 
+@pytest.mark.parametrize("p", [1, 2, 6])
+def test_an_unsigned_accumulator_wraps_sums_below_zero(p: int) -> None:
+    graph = dense_graph(6, 3, seed=1, width=4)
+    choice = Folded.plain(("dense",), "output_serial", (6, 3), (p, 1), store="bram", multiplier="dsp")
+    node = replace(
+        dense_of(graph, choice),
+        bias=np.zeros(3, dtype=np.int64),
+        accumulator=FixedType(20, 16, signed=False),
+        type=FixedType(10, 8, overflow=Overflow.SAT),
+    )
+    graph = replace(graph, nodes=(graph.nodes[0], node))
+    raw = np.random.default_rng(1).integers(-8, 8, (50, 6))
+    expected = evaluate(graph, {"x": raw})["dense"].raw
+    assert np.mean(expected == node.type.hi) > 0.2  # far above, where a signed sum would be below zero
+    np.testing.assert_array_equal(stepped(graph, choice, raw), expected)
+
+
 def test_relu_and_casts_behind_the_sum_are_absorbed() -> None:
     graph = dense_graph(6, 4, seed=5)
     kind = FixedType(5, 3, signed=False, rounding=Rounding.RND_CONV, overflow=Overflow.SAT)
