@@ -104,7 +104,7 @@ def _multipliers(part: Part, lane: Lane) -> tuple[Multiplier, ...]:
     if delays_of(part).dsp_ns is not None:
         if dsp_fits(x, weight, part):
             found.append("dsp")
-        if packs_pair(x, weight, part):
+        if packs_pair(lane.x.width, weight, part, signed=lane.x.signed):
             found.append("dsp_pair")
     return tuple(found)
 

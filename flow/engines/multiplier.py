@@ -82,9 +82,9 @@ def pair_width(x_width: int, w_width: int) -> int:
     return (w_width + 1) + (x_width + w_width)
 
 
-def packs_pair(x_width: int, w_width: int, part: Part) -> bool:
-    """Tell whether one DSP block of a part can compute x·w1 and x·w2."""
-    return dsp_fits(pair_width(x_width, w_width), x_width, part)
+def packs_pair(x_width: int, w_width: int, part: Part, *, signed: bool = True) -> bool:
+    """Tell whether one DSP block of a part can compute x·w1 and x·w2; signed: whether x is."""
+    return dsp_fits(pair_width(x_width, w_width), x_width + (not signed), part)
 
 
 PACKED_REGISTERS = {"xc7": 1, "ice40": 1}

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from flow.device.parts import find_part
 from flow.engines.folded_choices import choices, foldable, group_counts, reuse_factors, spread
+from flow.engines.folded_cost import folded_resources
 from flow.engines.lower import runs
+from flow.fixed import FixedType
 from flow.graph.nodes import Dense
 from tests.plan.graphs import changed, dense_network, saturating, with_affine
 
@@ -75,6 +78,24 @@ def test_a_part_without_multipliers_gets_none():
     assert {choice.multiplier for choice in found} <= {"lut", "dsp"}
     wide = choices(dense_network(6, 6, bits=24), ("d0", "r0"), find_part("iCE40UP5K"))
     assert {choice.multiplier for choice in wide} == {"lut"}
+
+
+@pytest.mark.parametrize("part", ["xcvu9p", "xc7a100t", "LFE5U-25F", "GW2AR-18"])
+@pytest.mark.parametrize("bits", range(1, 10))
+def test_all_that_is_offered_can_be_counted(bits, part):
+    """Pairs of narrow products do not become DSP blocks, and inputs without a sign take a bit more."""
+    graph = dense_network(3, 4, bits=max(bits, 2))
+    source = replace(graph.nodes[0], type=FixedType(bits, 1, signed=False))
+    graph = replace(graph, nodes=(source, *graph.nodes[1:]))
+    for choice in choices(graph, ("d0", "r0"), find_part(part)):
+        dsp = folded_resources(graph, choice, find_part(part)).dsp
+        assert (dsp > 0) == (choice.multiplier != "lut")
+
+
+def test_inputs_without_a_sign_come_in_pairs_too():
+    graph = dense_network(4, 4, 4)  # behind a ReLU
+    assert not graph.node("r0").type.signed
+    assert "dsp_pair" in {choice.multiplier for choice in choices(graph, ("d1", "r1"), PART)}
 
 
 def test_sums_that_saturate_are_added_one_input_after_the_other():
