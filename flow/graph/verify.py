@@ -11,6 +11,8 @@ from flow.graph.nodes import AnyNode
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,254}")
 # more than any network that fits on a chip; keeps a corrupt file from asking for all memory
 MAX_ELEMENTS = 1 << 24
+# hls4ml's, which it takes in any case, with or without the underscore
+STRATEGIES = frozenset({"latency", "resource", "resourceunrolled", "distributedarithmetic", "da"})
 
 
 def verify(graph: Graph) -> None:
@@ -40,3 +42,12 @@ def verify(graph: Graph) -> None:
     unknown = [name for name in graph.outputs if name not in seen]
     if unknown or not graph.outputs or not graph.inputs:
         raise ValueError(f"the graph's outputs {graph.outputs} must name nodes {sorted(seen)}")
+    _check_wishes(graph)
+
+
+def _check_wishes(graph: Graph) -> None:
+    for asked in graph.asked:
+        if asked.reuse_factor < 1:
+            raise ValueError(f"layer '{asked.label}': reuse factor {asked.reuse_factor} is not 1 or more")
+        if asked.strategy.lower().replace("_", "") not in STRATEGIES:
+            raise ValueError(f"layer '{asked.label}': '{asked.strategy}' is not a strategy of hls4ml")

@@ -91,6 +91,20 @@ def test_ports_must_name_nodes(key: str, value: list[str]) -> None:
         from_json(json.dumps(stored).encode(), "model.json")
 
 
+@pytest.mark.parametrize(
+    ("factor", "strategy", "part"),
+    [(0, "Resource", "0 is not 1 or more"), (-1, "Latency", "-1 is not 1 or more"), (2, "<b>", "'<b>' is not a str")],
+)
+def test_wishes_that_mean_nothing_are_refused(factor: int, strategy: str, part: str) -> None:
+    stored = dense_graph()
+    wish = {"label": "n1", "reuse_factor": factor, "strategy": strategy}
+    stored["graph"]["asked"] = [{**wish, "reuse_factor": 2, "strategy": "Resource_Unrolled"}]
+    assert from_json(json.dumps(stored).encode(), "model.json").asked[0].reuse_factor == 2
+    stored["graph"]["asked"] = [wish]
+    with pytest.raises(UserError, match=part):
+        from_json(json.dumps(stored).encode(), "model.json")
+
+
 def test_another_format_is_refused() -> None:
     stored = dense_graph() | {"format": 99}
     with pytest.raises(UserError, match="format 99"):
