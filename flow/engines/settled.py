@@ -2,7 +2,7 @@
 
 An accumulator holds the final sum one cycle early where the products of the last step change nothing that can be seen:
 weights that are zero, inputs that are, sums that saturate. What only passes data on shows the same, and a converter
-that spaces its beats has the next one ready while it waits.
+that spaces its beats has the next one ready while it waits, as has one that waits for elements which never change.
 """
 
 from __future__ import annotations
@@ -41,9 +41,7 @@ def settled_early(graph: Graph, flow: Dataflow, values: Mapping[str, FixedArray]
     for block in flow.blocks:
         search.visit(block)
     found = {name: flags for name, flags in search.flags.items() if np.any(flags)}
-    outputs = flow.timeline.outputs
-    whole = np.logical_and.reduce([found[name] for name in outputs]) if found.keys() >= set(outputs) else None
-    return Settled(found, whole)
+    return Settled(found, search.output())
 
 
 class _Search:
@@ -53,6 +51,7 @@ class _Search:
         self.graph = graph
         self.values = values
         self.edges = {edge.name: edge for edge in flow.timeline.edges}
+        self.outputs = flow.timeline.outputs
         self.early: dict[str, FixedArray] = {}
         self.flags: dict[str, Flags] = {}
 
@@ -68,6 +67,15 @@ class _Search:
                 self._spaced(block, converter)
             case _:
                 pass
+
+    def output(self) -> Flags | None:
+        """Flag where all outputs together are early; those that are the same for all values cannot tell."""
+        telling = [name for name in self.outputs if np.any(_varying(_flat(self._final(name).raw)))]
+        flags = [self.flags[name] for name in telling if name in self.flags]
+        if not flags or len(flags) < len(telling):
+            return None
+        whole = np.logical_and.reduce(flags)
+        return whole if np.any(whole) else None
 
     def _final(self, edge: str) -> FixedArray:
         return self.values[self.edges[edge].node]
@@ -103,17 +111,30 @@ class _Search:
 
     def _spaced(self, block: Block, converter: Converter) -> None:
         """Flag the beats that wait for nothing but their turn, and those that equal what an idle split shows: zeros."""
-        arrival, departure = self.edges[block.inputs[0]].schedule, self.edges[block.output].schedule.cycles
         final = _flat(self._final(block.output).raw)
         if converter.engine == "split":
-            waits = [k > 0 and converter.spacing > 1 for k in range(converter.beats_out)]
-        else:
-            ready = [arrival.cycles[converter.needed(k)] + 1 for k in range(converter.beats_out)]
-            waits = [k > 0 and departure[k] > max(ready[k], departure[k - 1] + 1) for k in range(len(ready))]
-        flags = np.tile(np.array(waits), (len(final), 1))
-        if converter.engine == "split":
+            flags = np.zeros((len(final), converter.beats_out), dtype=bool)
+            flags[:, 1:] = converter.spacing > 1
             flags[:, 0] = ~np.any(final[:, : converter.lanes_out], axis=1)
+        else:
+            flags = np.tile(self._complete_before_turn(block, converter, _varying(final)), (len(final), 1))
         self.flags[block.output] = flags
+
+    def _complete_before_turn(self, block: Block, converter: Converter, varying: Flags) -> Flags:
+        """Tell which beats a regroup has ready early; what is the same each time, its buffer holds from the last."""
+        came = np.repeat(self.edges[block.inputs[0]].schedule.cycles, converter.lanes_in)[: converter.size] + 1
+        flags, turn = [], 0
+        for k, leaves in enumerate(self.edges[block.output].schedule.cycles):
+            inside = slice(k * converter.lanes_out, (k + 1) * converter.lanes_out)
+            complete = int(np.where(varying, came, 0)[inside].max())
+            flags.append(leaves > max(complete, turn))
+            turn = leaves + 1
+        return np.array(flags)
+
+
+def _varying(final: IntArray) -> Flags:
+    """Tell which elements are not the same for all vectors."""
+    return np.asarray(np.any(final != final[0], axis=0))
 
 
 def _flat(raw: IntArray) -> IntArray:

@@ -70,3 +70,32 @@ def test_a_split_has_the_beats_ready_that_wait_for_their_turn() -> None:
     serial = Folded.plain(("dense",), "input_serial", (4, 3), (2, 1), store="bram", multiplier="dsp")
     settled = settled_early(graph, dataflow(graph, (serial, Unrolled(("cut",), 1))), values)
     np.testing.assert_array_equal(settled.edges["x_by_2"], [[False, True]] * 20)
+
+
+def test_an_output_that_never_changes_does_not_make_the_others_telling() -> None:
+    graph, values = layer(last_row=False)
+    idle = replace(graph.node("dense"), name="idle", weights=np.zeros((4, 3), dtype=np.int64))
+    graph = replace(graph, nodes=(*graph.nodes, idle), outputs=("cut", "idle"))
+    values = evaluate(graph, {"x": values["x"].raw})
+    choices = (folded(1), Unrolled(("cut",), 2), Unrolled(("idle",), 1))
+    settled = settled_early(graph, dataflow(graph, choices), values)
+    assert settled.output is not None
+    assert np.all(settled.output)
+    busy = replace(idle, weights=np.eye(4, 3, dtype=np.int64))
+    graph = replace(graph, nodes=(*graph.nodes[:-1], busy))
+    values = evaluate(graph, {"x": values["x"].raw})
+    assert settled_early(graph, dataflow(graph, choices), values).output is None
+
+
+def test_a_regroup_has_the_beats_ready_that_wait_for_what_never_changes() -> None:
+    graph, values = layer(last_row=True)
+    dense = graph.node("dense")
+    assert isinstance(dense, Dense)
+    weights = dense.weights.copy()
+    weights[:, 1] = 0
+    behind = replace(dense, name="behind", inputs=("dense",), weights=np.eye(3, dtype=np.int64))
+    graph = replace(graph, nodes=(graph.nodes[0], replace(dense, weights=weights), behind), outputs=("behind",))
+    values = evaluate(graph, {"x": values["x"].raw})
+    serial = Folded.plain(("behind",), "input_serial", (3, 3), (2, 3), store="bram", multiplier="dsp")
+    settled = settled_early(graph, dataflow(graph, (folded(1), serial)), values)
+    np.testing.assert_array_equal(settled.edges["dense_by_2"], [[True, False]] * 20)
