@@ -57,19 +57,27 @@ Choice = Annotated[Unrolled | Folded, Field(discriminator="engine")]
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Count what a piece of hardware takes; carry cells count as LUTs."""
+    """Count what a piece of hardware takes; carry cells count as LUTs.
+
+    half_dsp, half_bram: of the last block one half is free (a RAMB18 is half a RAMB36, Gowin's MULT9X9 half a
+    MULT18X18), so that two such pieces share a block.
+    """
 
     lut: int = 0
     ff: int = 0
     dsp: int = 0
     bram: int = 0
     uram: int = 0
+    half_dsp: bool = False
+    half_bram: bool = False
 
     def __add__(self, other: Resources) -> Resources:
         return Resources(
             self.lut + other.lut,
             self.ff + other.ff,
-            self.dsp + other.dsp,
-            self.bram + other.bram,
+            self.dsp + other.dsp - (self.half_dsp and other.half_dsp),
+            self.bram + other.bram - (self.half_bram and other.half_bram),
             self.uram + other.uram,
+            self.half_dsp != other.half_dsp,
+            self.half_bram != other.half_bram,
         )

@@ -116,7 +116,8 @@ def _weights(choice: Folded, lane: Lane, columns: int, family: Family) -> Resour
             layout = block_layout(words, columns, family)
             chosen = columns * -(-(layout.banks - 1) // (3 if family in XILINX else 1))
             kept = (choice.read - 1) * columns + layout.select_bits
-            return Resources(lut=chosen, ff=kept, bram=-(-layout.halves // 2))
+            halves = layout.halves
+            return Resources(lut=chosen, ff=kept, bram=-(-halves // 2), half_bram=halves % 2 == 1)
         case "lutrom":
             return Resources(lut=rom_luts(columns, words, family), ff=choice.read * columns)
         case "registers":
@@ -190,17 +191,17 @@ def _bias(choice: Folded, lane: Lane, columns: int, family: Family) -> Resources
     return Resources(lut=rom_luts(columns, choice.groups_out, family), ff=columns + late * index)
 
 
-def _dsp(choice: Folded, lane: Lane, part: Part) -> int:
-    """Return the DSP blocks of an engine; raise ValueError where a product does not fit one."""
+def _dsp(choice: Folded, lane: Lane, part: Part) -> Resources:
+    """Count the DSP blocks of an engine; raise ValueError where a product does not fit one."""
     x, weight = lane.x.width + (not lane.x.signed), lane.weight.width
     match choice.multiplier:
         case "lut":
-            return 0
+            return Resources()
         case "dsp":
             halves = choice.multipliers * dsp_halves(x, weight, part)
         case "dsp_pair":
             halves = choice.p * _pairs(choice) * dsp_halves(pair_width(lane.x.width, weight), x, part)
-    return -(-halves // 2)
+    return Resources(dsp=-(-halves // 2), half_dsp=halves % 2 == 1)
 
 
 def _pairs(choice: Folded) -> int:
@@ -215,16 +216,14 @@ def _products(choice: Folded, lane: Lane, part: Part) -> Resources:
         case "lut":
             return Resources()
         case "dsp":
-            return Resources(
-                dsp=dsp, ff=choice.multipliers * product_flip_flops(width, choice.multiply, part, dsp=True)
-            )
+            return dsp + Resources(ff=choice.multipliers * product_flip_flops(width, choice.multiply, part, dsp=True))
         case "dsp_pair":
             pairs = choice.p * _pairs(choice)
             # one register beside the multiplier, one behind the addition to the upper product, others behind both
             inside = min(choice.multiply, 2)
             each = product_flip_flops(2 * width, inside - 1, part, dsp=True) + 2 * width
             behind = choice.multipliers * width * (choice.multiply - inside)
-            return Resources(dsp=dsp, ff=pairs * each + behind, lut=pairs * _correction_luts(width, part.family))
+            return dsp + Resources(ff=pairs * each + behind, lut=pairs * _correction_luts(width, part.family))
 
 
 def _correction_luts(width: int, family: Family) -> int:

@@ -23,7 +23,7 @@ Counts = NDArray[np.int64]
 
 
 def counted(resources: Resources) -> tuple[int, ...]:
-    """Return the counts of the resources that plans compete for."""
+    """Return the counts of the resources that plans compete for, a half block counted whole."""
     return tuple(getattr(resources, kind) for kind in KINDS)
 
 

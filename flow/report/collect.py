@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from flow.baseline.gpu import check_must_beat, factor, rows
 from flow.baseline.roofline import roofline
@@ -234,12 +234,12 @@ def _reason(found: Findings, hop: Hop) -> str:
 
 
 def _counted(resources: Resources) -> CountedReport:
-    return CountedReport(**asdict(resources))
+    return CountedReport(resources.lut, resources.ff, resources.dsp, resources.bram, resources.uram)
 
 
 def _per_node(resources: Resources) -> dict[str, int]:
     """Return what is counted per node."""
-    return {kind: count for kind, count in asdict(resources).items() if kind != "uram"}
+    return {kind: getattr(resources, kind) for kind in ("lut", "ff", "dsp", "bram")}
 
 
 def _predicted(plan: Plan) -> ResourceCounts:

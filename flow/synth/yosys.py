@@ -328,7 +328,7 @@ def _carry(found: Counter[str]) -> int:
 
 
 def _resources(found: Counter[str]) -> Resources:
-    lut, dsp, bram, uram = (
-        -(-sum(halves * found[kind] for kind, halves in table.items()) // 2) for table in (_LUT, _DSP, _BRAM, _URAM)
-    )
-    return Resources(lut, sum(n for kind, n in found.items() if _FF.fullmatch(kind)), dsp, bram, uram)
+    halves = [sum(each * found[kind] for kind, each in table.items()) for table in (_LUT, _DSP, _BRAM, _URAM)]
+    lut, dsp, bram, uram = (-(-n // 2) for n in halves)
+    ff = sum(n for kind, n in found.items() if _FF.fullmatch(kind))
+    return Resources(lut, ff, dsp, bram, uram, half_dsp=halves[1] % 2 == 1, half_bram=halves[2] % 2 == 1)

@@ -69,6 +69,16 @@ def test_each_dsp_multiplies_once_or_twice() -> None:
     assert taken(multiplier="lut", multiply=0).dsp == 0
 
 
+def test_halves_of_a_block_share_one() -> None:
+    one = taken("xcvu13p")
+    assert (one.bram, one.half_bram) == (1, True)
+    assert [(one + one).bram, (one + one + one).bram] == [1, 2]
+    assert [(one + one).half_bram, (one + one + one).half_bram] == [False, True]
+    assert (one + taken()).bram == 2  # an ECP5's block is whole
+    nine = taken("GW2AR-18", p=1, q=1)
+    assert [nine.dsp, (nine + nine).dsp, (nine + nine + nine).dsp] == [1, 1, 2]
+
+
 def test_a_product_too_wide_for_a_pair_is_refused() -> None:
     with pytest.raises(ValueError, match="does not become one DSP block of LFE5U-25F"):
         taken("LFE5U-25F", multiplier="dsp_pair")
