@@ -213,8 +213,11 @@ def _verilate(chain: Toolchain, design: Design, folder: Path) -> None:
     command = [str(chain.binary), "--cc", "--prefix", "Vtop", "--top-module", design.top, "--Mdir", "."]
     command += ["-Wno-fatal", "--no-timing", *waves, *design.options, "watch.vlt", *sources]
     environment = os.environ | {"VERILATOR_ROOT": str(chain.root)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    (folder / "verilator.log").write_text(done.stdout + done.stderr)
+    # names in its warnings may hold bytes that are no text
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, encoding="utf-8", errors="replace", check=False
+    )
+    (folder / "verilator.log").write_text(done.stdout + done.stderr, encoding="utf-8")
     if done.returncode != 0:
         lines = done.stderr.splitlines()
         first = next((line for line in lines if line.startswith("%Error")), lines[0] if lines else "no message")
