@@ -28,6 +28,10 @@ class Unrolled:
     depth: int
     engine: Literal["unrolled"] = "unrolled"
 
+    def __post_init__(self) -> None:
+        if self.depth < 0:
+            raise ValueError(f"a cone with {self.depth} registers")
+
     @property
     def output(self) -> str:
         """Return the node whose output leaves the cone."""

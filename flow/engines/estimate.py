@@ -66,7 +66,7 @@ def estimate(graph: Graph, run: tuple[str, ...], delays: Delays, family: str) ->
     tail = _exact(behind, delays, family)
     merged = _merged_ns(behind, delays)
     return Estimate(
-        matrix.delay_ns + tail.delay_ns - merged,
+        matrix.delay_ns + max(tail.delay_ns - merged, 0.0),  # what is left of equal fractions may be below zero
         max(matrix.step_ns, tail.step_ns),
         matrix.lut + round(tail.lut * elements),
         matrix.cut_bits,

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from flow.device.delays import delays_of, has_delays
+from flow.device.parts import find_part, parts
 from flow.engines.area import area
 from flow.engines.estimate import digits, estimate
 from flow.engines.lower import lower_graph, runs
@@ -118,3 +121,16 @@ def test_digits_are_canonical() -> None:
     expected = [[len(signed_digits(int(v))) for v in row] for row in weights]
     assert digits(weights).tolist() == expected
     assert digits(weights.astype(object)).tolist() == expected
+
+
+@pytest.mark.parametrize("part", [part.name for part in parts() if has_delays(part)])
+def test_no_delay_is_negative_where_no_logic_is_left(part: str) -> None:
+    """A constant that is added behind a matrix of zeros is all that stands there, and is merged with it."""
+    graph = layer(1, 7, 2, bits=4, zeros=1.0)
+    source, dense = graph.nodes[:2]
+    assert isinstance(dense, Dense)
+    kind = FixedType(8, 4, True, Rounding.RND_INF)
+    dense = replace(dense, bias=np.array([0, 5]), type=kind, accumulator=FixedType(18, 11))
+    graph = replace(graph, nodes=(source, dense), outputs=("d",))
+    found = find_part(part)
+    assert estimate(graph, ("d",), delays_of(found), found.family).delay_ns >= 0.0
