@@ -59,6 +59,8 @@ class _Search:
         match block.what:
             case Folded(accumulates=True) as choice:
                 self._set(block.output, self._without_last_step(choice))
+            case Folded() as choice:
+                self._shown_idle(block.output, choice)
             case Unrolled(nodes=nodes) if any(name in self.early for name in block.inputs):
                 self._set(block.output, self._evaluated(nodes, self.early[block.inputs[0]]))
             case Converter(engine="gather") if block.inputs[0] in self.early:
@@ -95,6 +97,13 @@ class _Search:
         weights[(choice.groups_in - 1) * choice.p :] = 0
         partial = replace(node, weights=weights).evaluate((self.values[node.inputs[0]],))
         return self._evaluated(choice.nodes[1:], partial)
+
+    def _shown_idle(self, name: str, choice: Folded) -> None:
+        """Flag the first beat where it never changes: an idle engine shows it, that of the inference before."""
+        edge, varying = self.edges[name], _varying(_flat(self._final(name).raw))
+        flags = np.zeros((len(self._final(name).raw), len(edge.schedule.cycles)), dtype=bool)
+        flags[:, 0] = not np.any(varying[: choice.q])
+        self.flags[name] = flags
 
     def _evaluated(self, nodes: tuple[str, ...], value: FixedArray) -> FixedArray:
         for name in nodes:

@@ -99,3 +99,15 @@ def test_a_regroup_has_the_beats_ready_that_wait_for_what_never_changes() -> Non
     serial = Folded.plain(("behind",), "input_serial", (3, 3), (2, 3), store="bram", multiplier="dsp")
     settled = settled_early(graph, dataflow(graph, (folded(1), serial)), values)
     np.testing.assert_array_equal(settled.edges["dense_by_2"], [[True, False]] * 20)
+
+
+def test_an_idle_engine_shows_a_first_beat_that_never_changes() -> None:
+    graph, values = layer(last_row=True)
+    dense = graph.node("dense")
+    assert isinstance(dense, Dense)
+    weights = dense.weights.copy()
+    weights[:, 0] = 0
+    graph = replace(graph, nodes=(graph.nodes[0], replace(dense, weights=weights)), outputs=("dense",))
+    values = evaluate(graph, {"x": values["x"].raw})
+    settled = settled_early(graph, dataflow(graph, (folded(4),)), values)
+    np.testing.assert_array_equal(settled.edges["dense"], [[True, False, False]] * 20)
