@@ -60,7 +60,9 @@ def _on_clock(plan: Plan, solution: Solution) -> str:
         return ""
     (low, high), period = plan.clock.range_ns, plan.clock.period_ns
     free = (
-        "" if plan.best_ns == float("inf") else f", or for --clock auto, with which {plan.best_ns:.4g} ns are reachable"
+        ""
+        if plan.reachable_ns == float("inf")
+        else f", or for --clock auto, with which {plan.reachable_ns:.4g} ns are reachable"
     )
     return (
         f"No pipeline closes a clock of {period:.4g} ns ({1e3 / period:.4g} MHz) on {plan.part}: between two registers "
@@ -95,19 +97,20 @@ def _on_budget(plan: Plan, solution: Solution, limiter: str) -> str:
     if core <= 0:
         return (
             f"Link '{plan.link}' alone takes {fixed:.4g} ns of the {plan.budget_ns:.4g} ns budget: another link or "
-            f"a budget above {plan.best_ns:.4g} ns is needed."
+            f"a budget above {plan.reachable_ns:.4g} ns is needed."
         )
-    if plan.best_ns <= plan.budget_ns and not solution.clock.may_close:
+    if plan.reachable_ns <= plan.budget_ns and not solution.clock.may_close:
         return ""  # a clock that closes is what it takes
-    if plan.best_ns <= plan.budget_ns:
+    if plan.reachable_ns <= plan.budget_ns:
         return (
             f"With this clock the total is {total:.4g} ns, {total - plan.budget_ns:.3g} ns above the budget; with "
-            f"--clock auto {plan.best_ns:.4g} ns are reachable."
+            f"--clock auto {plan.reachable_ns:.4g} ns are reachable."
         )
+    best = plan.reachable_ns
     return (
-        f"The best reachable total is {plan.best_ns:.4g} ns, {plan.best_ns - plan.budget_ns:.3g} ns above the budget; "
-        f"{limiter}. The core would have to shrink from {plan.best_ns - fixed:.4g} to {core:.4g} ns: fewer bits, a "
-        f"smaller or sparser layer, or a {_cure(plan)} part."
+        f"The best reachable total is {best:.4g} ns, {best - plan.budget_ns:.3g} ns above the budget; {limiter}. The "
+        f"core would have to shrink from {best - fixed:.4g} to {core:.4g} ns: fewer bits, a smaller or sparser layer, "
+        f"or a {_cure(plan)} part."
     )
 
 

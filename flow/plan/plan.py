@@ -48,7 +48,8 @@ class Plan:
     """Hold all choices for a graph.
 
     fixed_ns: the link's overhead (min, typical, max). verdict: predicted, for budget and rate. best_ns: the least
-    total latency that the planner found at any pipeline depth, for a miss also with a free clock.
+    total latency that the planner found at any pipeline depth, for a miss also with a free clock; None where it found
+    none, or did not look for it.
     limiter: the run that takes most of the time.
     advice: what would have to change when the verdict is not `met`. must_beat: baseline rows that the request asks to
     undercut. converters: width converters between runs. reuse: reuse factors that the hls4ml configuration asks for.
@@ -66,13 +67,18 @@ class Plan:
     fixed_ns: tuple[float, float, float]
     runs: tuple[Planned, ...]
     verdict: Verdict
-    best_ns: float
+    best_ns: float | None
     limiter: str
     advice: str
     must_beat: tuple[str, ...] = ()
     converters: tuple[PlannedConverter, ...] = ()
     reuse: tuple[Reuse, ...] = ()
     revisions: tuple[str, ...] = ()
+
+    @property
+    def reachable_ns(self) -> float:
+        """Return best_ns, infinite where it is not known."""
+        return float("inf") if self.best_ns is None else self.best_ns
 
     @property
     def choices(self) -> tuple[Choice, ...]:

@@ -79,16 +79,15 @@ def make_plan(graph: Graph, request: Request) -> Plan:
     frugal = request.budget_ns is not None or request.rate_hz is not None
     whole = _unrolled(space, target)
     pool = [] if whole is None else [whole[0]]
-    best_ns = float("inf") if whole is None else whole[1]
     if whole is None or frugal or whole[0].solution.verdict is not Verdict.MET:
-        mixed = [c for c in candidates(space, target.goal) if whole is None or c.folds]
-        pool += mixed
-        best_ns = min([best_ns, *(c.reachable_ns for c in mixed)])
+        pool += [c for c in candidates(space, target.goal) if whole is None or c.folds]
     if not pool:
         raise too_large(space)
     best = min(pool, key=lambda candidate: candidate.rank(frugal=frugal))
+    # a search for the least area says nothing of the least latency
+    best_ns = float("inf") if whole is None else whole[1]
     if best.solution.verdict is Verdict.MISSED:
-        best_ns = min(best_ns, _best_with_free_clock(space, target))
+        best_ns = min([best_ns, _best_with_free_clock(space, target), *(c.reachable_ns for c in pool)])
     return assemble(graph, request, target, planned=best.planned, solution=best.solution, best_ns=best_ns)
 
 
@@ -149,7 +148,7 @@ def assemble(
         fixed_ns=target.goal.fixed_ns,
         runs=planned,
         verdict=solution.verdict,
-        best_ns=best_ns,
+        best_ns=None if best_ns == float("inf") else best_ns,
         limiter=limiter_of(planned, flow.timeline),
         advice="",
         must_beat=request.must_beat,

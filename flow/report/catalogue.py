@@ -95,7 +95,7 @@ def _span(link: Link) -> str:
 
 def print_models(models: dict[str, Request], console: Console) -> None:
     """List the zoo: each model with what its request asks for."""
-    rows = table("model", "budget", "boundary", "rate", "part", "clock", "link", title="Models")
+    rows = table("model", "budget", "boundary", "rate", "part", "clock", "link", title="Models", whole=(0,))
     for name, request in models.items():
         rate, boundary = request.rate or "–", request.boundary or "–"
         rows.add_row(name, request.budget or "–", boundary, rate, request.part, request.clock, request.link)

@@ -98,7 +98,7 @@ def collect(found: Findings) -> Report:
             fixed_ns=plan.fixed_ns[1],
             fixed_range_ns=(plan.fixed_ns[0], plan.fixed_ns[2]),
             total_ns=latency.total_ns,
-            best_ns=plan.best_ns if plan.best_ns < float("inf") else None,
+            best_ns=plan.best_ns,
             origin=Origin.PREDICTED if simulated is None else Origin.SIMULATED,
             fixed_origin=Origin.ASKED if link.given else Origin.PUBLISHED,
             fixed_source=link.source,

@@ -89,7 +89,7 @@ def _settle_mixed(graph: Graph, plan: Plan, target: Target, cones: dict[int, Con
     depths_built = tuple(c.depth if isinstance(c, Unrolled) else c.fill for c in choices)
     depths_found = Depths(depths_built, timeline.latency, max(worst))
     solution = judged(replace(target.goal, interval=timeline.interval), depths_found, period, delays)
-    best_ns = plan.best_ns
+    best_ns = plan.reachable_ns
     if solution.clock.may_close and solution.sustains:
         best_ns = min(best_ns, solution.latency.total_ns)
     return Settled(tuple(choices), placed, solution, best_ns, tuple(revisions))
@@ -109,12 +109,12 @@ def _settle(network: Network, target: Target, plan: Plan) -> tuple[Solution, flo
     planned = measured(tuple(choice.depth for choice in plan.choices if isinstance(choice, Unrolled)))
     as_planned = _with_clock(goal, planned, plan, target)
     if as_planned.verdict is plan.verdict:
-        return as_planned, plan.best_ns, ()
+        return as_planned, plan.reachable_ns, ()
     spread = _with_clock(goal, balance(planned.cycles), plan, target)
     needed = f"with the planned depths {planned.depths} the solved cones need {planned.worst_ns:.4g} ns"
     if spread.verdict is plan.verdict:
         moved = f"{needed} between registers: moved registers between runs, depths are {spread.depths.depths}"
-        return spread, plan.best_ns, (moved,)
+        return spread, plan.reachable_ns, (moved,)
     revised, best_ns = solve(goal, cache(balance), delays, candidates=_candidates(network, target, planned))
     best = min((as_planned, spread, revised), key=lambda s: s.rank)
     changed = (
@@ -123,7 +123,7 @@ def _settle(network: Network, target: Target, plan: Plan) -> tuple[Solution, flo
     )
     if best.clock.may_close:
         best_ns = min(best_ns, best.latency.total_ns)
-    return best, plan.best_ns if best_ns == float("inf") else best_ns, (changed,)
+    return best, plan.reachable_ns if best_ns == float("inf") else best_ns, (changed,)
 
 
 def _with_clock(goal: Goal, depths: Depths, plan: Plan, target: Target) -> Solution:

@@ -26,6 +26,7 @@ def framework():
 def net(*layers, inputs: int = 6):
     import keras
 
+    keras.utils.set_random_seed(7)
     return keras.Sequential([keras.layers.Input((inputs,), name="x"), *layers])
 
 

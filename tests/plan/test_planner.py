@@ -139,7 +139,8 @@ def test_a_missed_budget_tells_the_best_reachable():
     graph = dense_network(64, 64, 64)
     plan = make_plan(graph, Request(part="LFE5U-25F", clock="40MHz", budget="300ns"))
     assert plan.verdict is Verdict.MISSED
-    assert 300 < plan.best_ns < float("inf")
+    assert plan.best_ns is not None
+    assert plan.best_ns > 300
     assert "The best reachable total is" in plan.advice
     assert f"'{plan.limiter}' has" in plan.advice
     assert "cycles" in plan.advice
