@@ -90,7 +90,7 @@ def _settle_mixed(graph: Graph, plan: Plan, target: Target, cones: dict[int, Con
     depths_found = Depths(depths_built, timeline.latency, max(worst))
     solution = judged(replace(target.goal, interval=timeline.interval), depths_found, period, delays)
     best_ns = plan.reachable_ns
-    if solution.clock.may_close and solution.sustains:
+    if plan.best_ns is not None and solution.clock.may_close and solution.sustains:
         best_ns = min(best_ns, solution.latency.total_ns)
     return Settled(tuple(choices), placed, solution, best_ns, tuple(revisions))
 
