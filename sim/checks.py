@@ -11,7 +11,7 @@ import numpy as np
 from sim.design import Design, Watch
 from sim.traffic import Due, Traffic
 
-TELLING = 8  # beats that must all be early before data counts as early: a few may be so by chance
+TELLING = 24  # beats that must all be early before data counts as early: a few may be so by chance
 
 
 @dataclass(frozen=True, slots=True)
