@@ -101,11 +101,18 @@ def _judge_valid(watch: Watch, traffic: Traffic, beats: list[Due], levels: bytea
 
 
 def _telling(watch: Watch, beats: list[Due]) -> Iterator[Due]:
-    """Give the beats that can show that data is early: they differ from the beat before, and are not so by nature."""
+    """Give the beats that can show that data is early.
+
+    They differ from the beat before, and from the same beat of the inference before, which an idle engine or a buffer
+    still holds; and they are not early by nature.
+    """
+    same: dict[int, int] = {}
     for last, due in pairwise(beats):
-        before = watch.expected[last.vector][last.beat] & watch.masks[due.beat]
+        before = watch.expected[last.vector][last.beat]
+        same[last.beat] = before
         natural = watch.early is not None and watch.early[due.vector, due.beat]
-        if watch.expected[due.vector][due.beat] != before and not natural:
+        expected = watch.expected[due.vector][due.beat]
+        if expected not in {before & watch.masks[due.beat], same.get(due.beat)} and not natural:
             yield due
 
 

@@ -59,8 +59,6 @@ class _Search:
         match block.what:
             case Folded(accumulates=True) as choice:
                 self._set(block.output, self._without_last_step(choice))
-            case Folded() as choice:
-                self._shown_idle(block.output, choice)
             case Unrolled(nodes=nodes) if any(name in self.early for name in block.inputs):
                 self._set(block.output, self._evaluated(nodes, self.early[block.inputs[0]]))
             case Converter(engine="gather") if block.inputs[0] in self.early:
@@ -92,18 +90,23 @@ class _Search:
         self.flags[name] = padded.reshape(len(same), beats, edge.lanes).all(axis=2)
 
     def _without_last_step(self, choice: Folded) -> FixedArray:
+        """Return what the accumulators give a cycle early: sums without the last step.
+
+        Input-serial ones show the group before, which is complete unless it is the last, of the inputs before.
+        """
         node = dense_of(self.graph, choice)
         weights = node.weights.copy()
         weights[(choice.groups_in - 1) * choice.p :] = 0
         partial = replace(node, weights=weights).evaluate((self.values[node.inputs[0]],))
-        return self._evaluated(choice.nodes[1:], partial)
-
-    def _shown_idle(self, name: str, choice: Folded) -> None:
-        """Flag the first beat where it never changes: an idle engine shows it, that of the inference before."""
-        edge, varying = self.edges[name], _varying(_flat(self._final(name).raw))
-        flags = np.zeros((len(self._final(name).raw), len(edge.schedule.cycles)), dtype=bool)
-        flags[:, 0] = not np.any(varying[: choice.q])
-        self.flags[name] = flags
+        early = self._evaluated(choice.nodes[1:], partial)
+        if choice.order == "output_serial" or choice.groups_out == 1:
+            return early
+        shown, final = _flat(early.raw), _flat(self._final(choice.output).raw)
+        last = np.zeros_like(final[:, : choice.q])
+        rest = shown[:, (choice.groups_out - 1) * choice.q :]
+        last[:, : rest.shape[1]] = rest  # lanes beyond give zeros
+        turned = np.concatenate([last, final], axis=1)[:, : choice.n_out]
+        return FixedArray(turned.reshape(early.raw.shape), early.type)
 
     def _evaluated(self, nodes: tuple[str, ...], value: FixedArray) -> FixedArray:
         for name in nodes:

@@ -101,13 +101,12 @@ def test_a_regroup_has_the_beats_ready_that_wait_for_what_never_changes() -> Non
     np.testing.assert_array_equal(settled.edges["dense_by_2"], [[True, False]] * 20)
 
 
-def test_an_idle_engine_shows_a_first_beat_that_never_changes() -> None:
+def test_an_input_serial_engine_shows_the_group_before() -> None:
     graph, values = layer(last_row=True)
-    dense = graph.node("dense")
-    assert isinstance(dense, Dense)
-    weights = dense.weights.copy()
-    weights[:, 0] = 0
-    graph = replace(graph, nodes=(graph.nodes[0], replace(dense, weights=weights)), outputs=("dense",))
-    values = evaluate(graph, {"x": values["x"].raw})
-    settled = settled_early(graph, dataflow(graph, (folded(4),)), values)
-    np.testing.assert_array_equal(settled.edges["dense"], [[True, False, False]] * 20)
+    serial = Folded.plain(("dense",), "input_serial", (4, 3), (2, 1), store="bram", multiplier="dsp")
+    flow = dataflow(graph, (serial, Unrolled(("cut",), 1)))
+    final = values["dense"].raw
+    flags = settled_early(graph, flow, values).edges.get("dense", np.zeros((20, 3), dtype=bool))
+    np.testing.assert_array_equal(flags[:, 1:], final[:, 1:] == final[:, :-1])
+    alike = {**values, "dense": FixedArray(np.full_like(final, 5), values["dense"].type)}
+    np.testing.assert_array_equal(settled_early(graph, flow, alike).edges["dense"], [[False, True, True]] * 20)

@@ -70,6 +70,13 @@ def test_equal_data_can_tell_nothing() -> None:
     assert telling_beats(PORT, traffic) == 29
 
 
+def test_a_beat_like_that_of_the_inference_before_can_tell_nothing() -> None:
+    """What is idle still shows it: only beats of inferences that differ there can tell."""
+    serial = replace(BEATS, expected=tuple((1, 2 + k % 2) for k in range(20)))
+    traffic = back_to_back(DESIGN, 20)
+    assert telling_beats(serial, traffic) == 20  # of 40, the second of each
+
+
 def test_one_wrong_bit_names_its_element() -> None:
     traffic = back_to_back(DESIGN, 3)
     trace = perfect(BEATS, traffic)
