@@ -85,6 +85,16 @@ def test_the_interval_is_that_of_the_busiest_engine() -> None:
     assert flow.timeline.interval == 12
 
 
+def test_an_input_serial_engine_is_busy_until_its_last_group_of_outputs() -> None:
+    """The regroup before it is free as its last beat leaves; the engine then has 5 groups to go through."""
+    choices = (serial(("d0",), (8, 12), (4, 6)), serial(("d1",), (12, 10), (4, 2)), Unrolled(("d2",), 1))
+    flow = dataflow(GRAPH, choices)
+    arrival = flow.timeline.edge("d0_by_4").schedule
+    assert (arrival.last - arrival.first, choices[1].groups_out) == (10, 5)
+    assert flow.timeline.edge("d1").busy == flow.timeline.interval == 15
+    assert flow.timeline.edge("d0_by_4").busy == 11
+
+
 def test_outputs_leave_whole_and_a_converter_serves_all_who_want_the_same() -> None:
     graph = Graph("out", GRAPH.nodes, GRAPH.inputs, ("d0", "d2", "d0"))
     flow = dataflow(graph, (whole(("d0",), (8, 12), (8, 5)), Unrolled(("d1",), 1), whole(("d2",), (10, 4), (10, 1))))
