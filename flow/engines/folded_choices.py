@@ -102,7 +102,7 @@ def _multipliers(part: Part, lane: Lane) -> tuple[Multiplier, ...]:
     found: list[Multiplier] = ["lut"]
     x, weight = lane.x.width + (not lane.x.signed), lane.weight.width  # operands are signed
     if delays_of(part).dsp_ns is not None:
-        if dsp_fits(x, weight, part):
+        if dsp_fits(x, weight, part, product_width=lane.product.width):
             found.append("dsp")
         if packs_pair(lane.x.width, weight, part, signed=lane.x.signed):
             found.append("dsp_pair")

@@ -198,9 +198,10 @@ def _dsp(choice: Folded, lane: Lane, part: Part) -> Resources:
         case "lut":
             return Resources()
         case "dsp":
-            halves = choice.multipliers * dsp_halves(x, weight, part)
+            halves = choice.multipliers * dsp_halves(x, weight, part, product_width=lane.product.width)
         case "dsp_pair":
-            halves = choice.p * _pairs(choice) * dsp_halves(pair_width(lane.x.width, weight), x, part)
+            packed, both = pair_width(lane.x.width, weight), 2 * lane.product.width
+            halves = choice.p * _pairs(choice) * dsp_halves(packed, x, part, product_width=both)
     return Resources(dsp=-(-halves // 2), half_dsp=halves % 2 == 1)
 
 

@@ -19,8 +19,8 @@ class DspShape:
     """Describe one way to use a family's DSP block as a signed multiplier.
 
     wide, narrow: the most bits of the wider and of the narrower operand. least_wide, least_narrow, least_product: below
-    these bits Yosys builds the product from LUTs. halves: of the block that flow/synth counts (MULT9X9 of Gowin is half
-    an 18-bit multiplier).
+    these bits of the operands and of the declared product Yosys builds it from LUTs. halves: of the block that
+    flow/synth counts (MULT9X9 of Gowin is half an 18-bit multiplier).
     """
 
     wide: int
@@ -30,13 +30,13 @@ class DspShape:
     least_product: int
     halves: int
 
-    def holds(self, a_width: int, b_width: int) -> bool:
+    def holds(self, a_width: int, b_width: int, product_width: int) -> bool:
         """Tell whether a product of these widths becomes one block of this shape."""
         wide, narrow = max(a_width, b_width), min(a_width, b_width)
         return (
             self.least_wide <= wide <= self.wide
             and self.least_narrow <= narrow <= self.narrow
-            and a_width + b_width >= self.least_product
+            and product_width >= self.least_product
         )
 
 
@@ -57,18 +57,23 @@ def dsp_shapes(part: Part) -> tuple[DspShape, ...]:
     return _SHAPES[part.family]
 
 
-def dsp_fits(a_width: int, b_width: int, part: Part) -> bool:
-    """Tell whether Yosys maps a signed product of these operand widths to exactly one DSP block of a part."""
-    return any(shape.holds(a_width, b_width) for shape in dsp_shapes(part))
+def dsp_fits(a_width: int, b_width: int, part: Part, *, product_width: int | None = None) -> bool:
+    """Tell whether Yosys maps a signed product of these operand widths to exactly one DSP block of a part.
+
+    product_width: the bits that the product is declared with, where they are not those of both operands together.
+    """
+    product = a_width + b_width if product_width is None else product_width
+    return any(shape.holds(a_width, b_width, product) for shape in dsp_shapes(part))
 
 
-def dsp_halves(a_width: int, b_width: int, part: Part) -> int:
+def dsp_halves(a_width: int, b_width: int, part: Part, *, product_width: int | None = None) -> int:
     """Return the DSP that one product takes, in halves of the block that flow/synth counts.
 
     Raise ValueError where `dsp_fits` is false.
     """
+    product = a_width + b_width if product_width is None else product_width
     for shape in dsp_shapes(part):
-        if shape.holds(a_width, b_width):
+        if shape.holds(a_width, b_width, product):
             return shape.halves
     raise ValueError(f"a {a_width} x {b_width} bit product does not become one DSP block of {part.name}")
 
@@ -84,7 +89,8 @@ def pair_width(x_width: int, w_width: int) -> int:
 
 def packs_pair(x_width: int, w_width: int, part: Part, *, signed: bool = True) -> bool:
     """Tell whether one DSP block of a part can compute x·w1 and x·w2; signed: whether x is."""
-    return dsp_fits(pair_width(x_width, w_width), x_width + (not signed), part)
+    both = 2 * (x_width + w_width)
+    return dsp_fits(pair_width(x_width, w_width), x_width + (not signed), part, product_width=both)
 
 
 PACKED_REGISTERS = {"xc7": 1, "ice40": 1}

@@ -71,6 +71,8 @@ def test_pairs_fit_where_both_operands_do() -> None:
     assert not packs_pair(9, 9, find_part("xcvu13p"))  # 28 x 9
     assert packs_pair(8, 8, find_part("xc7a100t"), signed=False)  # 25 x 9
     assert not packs_pair(1, 2, find_part("xcvu13p"), signed=False)  # 6 x 2
+    assert not packs_pair(2, 2, find_part("xcvu13p"))  # 7 x 2, of which 8 bits are read
+    assert packs_pair(2, 3, find_part("xcvu13p"))
     assert packs_pair(5, 6, find_part("LFE5U-25F"))  # 18 x 5
     assert not packs_pair(6, 6, find_part("LFE5U-25F"))
     assert not packs_pair(4, 4, find_part("iCE40HX8K"))
