@@ -133,6 +133,15 @@ def test_bulk_mismatches_end_with_status_1(fpgaflow, here):
     assert (done.status, json.loads(done.out)["bit_exact"]["mismatches"]) == (1, 3)
 
 
+def test_wrong_bits_in_the_bench_are_told_as_bits(fpgaflow, here):
+    assert fpgaflow("build", "tiny.json").status == 0
+    simulated(replace(GOOD, mismatches=2135), BulkReport(1000, 3, None))
+    done = fpgaflow("report", "tiny.json")
+    assert done.status == 1
+    assert "3 of 1,000 vectors differ" in " ".join(done.out.split())
+    assert "2,135 bits wrong in the bench's traffic" in " ".join(done.out.split())
+
+
 @pytest.mark.parametrize(("clock", "status"), [("auto", 0), ("1MHz", 1)])
 def test_a_baseline_row_that_must_be_beaten_and_is_not_ends_with_status_1(fpgaflow, here, clock, status):
     folder = here / "mine"

@@ -258,7 +258,7 @@ def test_a_converted_network_is_proven_and_its_files_are_the_same_anywhere(fpgaf
     assert first.status == 0, first.err
     assert first.out.encode() == (tmp_path / "run" / "report.json").read_bytes(), "stdout holds the report alone"
     shown = json.loads(first.out)
-    assert shown["bit_exact"] == {"vectors": 60, "mismatches": 0, "reference": "hls4ml's C simulation"}
+    assert shown["bit_exact"] == {"vectors": 60, "mismatches": 0, "wrong_bits": 0, "reference": "hls4ml's C simulation"}
     assert shown["latency"]["cycles_predicted"] == shown["latency"]["cycles_simulated"]
     assert shown["timeline"]["beats_wrong"] == 0
     assert [layer["layer"] for layer in shown["fidelity"]]

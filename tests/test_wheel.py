@@ -90,7 +90,7 @@ def test_it_simulates_and_synthesizes_outside_the_checkout(site, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)
-    assert shown["bit_exact"] == {"vectors": 20, "mismatches": 0, "reference": "the integer evaluator"}
+    assert shown["bit_exact"] == {"vectors": 20, "mismatches": 0, "wrong_bits": 0, "reference": "the integer evaluator"}
     assert shown["latency"]["cycles_simulated"] == shown["latency"]["cycles_predicted"]
     assert shown["resources"]["synthesized"]["lut"] > 0
 

@@ -39,6 +39,8 @@ FAR_JOINED = 1.5
 """What such a column takes over the LUTs that hold its bits; from 320 and 450 words on ECP5 and 7 series."""
 SHORT_MEMORY = 62
 """Words beyond which columns of a memory are taken to differ from each other."""
+MANY_COLUMNS = 1 << 15
+"""Columns beyond which they are taken to differ, too: to sort them takes longer than a planner has."""
 
 
 def folded_resources(graph: Graph, choice: Folded, part: Part) -> Resources:
@@ -144,7 +146,7 @@ def _weight_columns(node: Dense, p: int, q: int, *, pairs: bool, merged: bool) -
     if pairs:
         low, high = words[:, 0::2], words[:, 1::2]
         stored = [(low, bits), (high - (low < 0), bits + 1)]
-    if merged and len(words) <= SHORT_MEMORY:
+    if merged and len(words) <= SHORT_MEMORY and sum(part.shape[1] * width for part, width in stored) <= MANY_COLUMNS:
         weights = 1 << np.arange(len(words), dtype=np.int64)
         found = np.unique(
             np.concatenate([weights @ (part >> bit & 1) for part, width in stored for bit in range(width)])

@@ -6,9 +6,9 @@ import re
 import tomllib
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 from flow.device.links import Boundary
 from flow.errors import UserError, nearest
@@ -58,6 +58,11 @@ def parse_clock(text: str) -> float | None:
     return _quantity(text, _TIME, "clock", "200MHz, 5ns or auto")
 
 
+def _listed(value: Any) -> Any:
+    """Return one name as a list of one."""
+    return (value,) if isinstance(value, str) else value
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """Hold what is asked, as text with units exactly as the user wrote it.
@@ -80,7 +85,7 @@ class Request:
     link: str = "direct"
     boundary: Boundary | None = None
     must_beat: tuple[str, ...] = ()
-    spare: tuple[Spared, ...] = ()
+    spare: Annotated[tuple[Spared, ...], BeforeValidator(_listed)] = ()
     hls: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -9,6 +9,7 @@ from flow.device.parts import Part, parts
 from flow.engines.engine import Resources
 from flow.engines.folded_choices import choices
 from flow.engines.folded_cost import folded_resources
+from flow.engines.multiplier import dsp_shapes
 from flow.errors import UserError
 from flow.graph.graph import Graph
 from flow.plan.frontier import KINDS, NO_LIMIT, Room, counted
@@ -19,13 +20,16 @@ LEAN = 32
 """Folded choices of a run, those with the fewest multipliers, among which the leanest is looked for."""
 
 
-def smallest(space: Space) -> tuple[tuple[Resources, str], ...]:
+Ways = list[list[Resources]]
+"""For each run, what every way to build it takes."""
+
+
+def smallest(space: Space, per_run: Ways) -> tuple[tuple[Resources, str], ...]:
     """Return each run's least resources on the space's part with the run's output, converters not counted.
 
     The least area, unless only a plan that spares one resource has room on the part.
     """
     room = Room.on(space.part, NO_LIMIT, NO_LIMIT)
-    per_run = [_ways(space, run) for run in space.runs]
     costs = [np.array([counted(way) for way in ways]) @ room.weights.T for ways in per_run]
     found = []
     for k in range(len(room.weights)):
@@ -54,14 +58,15 @@ def _ways(space: Space, run: tuple[str, ...]) -> list[Resources]:
 def too_large(space: Space) -> UserError:
     """Return the error for a network that does not fit its part: the smallest footprint, and the parts that hold it."""
     graph, part = space.graph, space.part
-    least = smallest(space)
+    known: dict[object, Ways] = {}
+    least = smallest(space, _ways_on(space, known))
     sizes = []
     for kind in KINDS:
         needed, usable = getattr(total(least), kind), getattr(part, f"usable_{kind}")
         if needed:
             sizes.append(f"{needed:,} {kind.upper()} ({usable:,} may be used)")
     largest, name = max(least, key=lambda pair: pair[0].lut)
-    roomy = [p.name for p in parts() if p.name != part.name and has_delays(p) and _holds(graph, p)]
+    roomy = [p.name for p in parts() if p.name != part.name and has_delays(p) and _holds(graph, p, known)]
     offer = f"it would fit {', '.join(roomy)}" if roomy else "no part of the catalogue holds it"
     wishes = " with the reuse factors that are asked for" if space.reuse else ""
     return UserError(
@@ -70,6 +75,15 @@ def too_large(space: Space) -> UserError:
     )
 
 
-def _holds(graph: Graph, part: Part) -> bool:
+def _holds(graph: Graph, part: Part, known: dict[object, Ways]) -> bool:
     space = space_of(graph, part, delays_of(part))
-    return Room.on(part, NO_LIMIT, NO_LIMIT).holds(total(smallest(space)))
+    return Room.on(part, NO_LIMIT, NO_LIMIT).holds(total(smallest(space, _ways_on(space, known))))
+
+
+def _ways_on(space: Space, known: dict[object, Ways]) -> Ways:
+    """Return all ways, once for parts that differ in nothing but their counts."""
+    part = space.part
+    alike = (part.family, space.delays, dsp_shapes(part), part.bram is None or part.bram > 0)
+    if alike not in known:
+        known[alike] = [_ways(space, run) for run in space.runs]
+    return known[alike]

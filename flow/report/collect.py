@@ -164,9 +164,10 @@ def _bits(found: Findings) -> BitReport | None:
     if found.simulation is None:
         return None
     reference = "the integer evaluator" if found.conversion is None else found.conversion.reference
+    wrong_bits = found.simulation.mismatches
     if found.bulk is None:
-        return BitReport(found.simulation.vectors, found.simulation.mismatches, reference)
-    return BitReport(found.bulk.vectors, found.bulk.mismatches + found.simulation.mismatches, reference)
+        return BitReport(found.simulation.vectors, 0, wrong_bits, reference)
+    return BitReport(found.bulk.vectors, found.bulk.mismatches, wrong_bits, reference)
 
 
 def _checks(found: Findings) -> tuple[CheckReport, ...]:

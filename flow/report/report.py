@@ -55,11 +55,20 @@ class IntervalReport:
 
 @dataclass(frozen=True, slots=True)
 class BitReport:
-    """Count compared vectors and those that differ; the reference is what the hardware was compared with."""
+    """Count compared vectors and what differs; the reference is what the hardware was compared with.
+
+    mismatches: vectors that came out wrong in the bulk run. wrong_bits: bits that did in the bench's traffic.
+    """
 
     vectors: int
     mismatches: int
+    wrong_bits: int
     reference: str
+
+    @property
+    def exact(self) -> bool:
+        """Tell whether nothing differs."""
+        return not self.mismatches and not self.wrong_bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +291,7 @@ class Report:
     @property
     def verified(self) -> bool:
         """Tell whether no check that ran has failed."""
-        wrong_bits = self.bit_exact is not None and self.bit_exact.mismatches > 0
+        wrong_bits = self.bit_exact is not None and not self.bit_exact.exact
         wrong_beats = self.timeline is not None and self.timeline.beats_wrong > 0
         lost = any(row.beaten is False for row in self.baseline)
         return not (wrong_bits or wrong_beats or lost) and all(check.passed for check in self.checks)

@@ -222,8 +222,9 @@ def _verification(report: Report) -> Table:
     if bits is not None:
         row(
             "bits",
-            f"{bits.mismatches} of {bits.vectors:,} vectors differ from {bits.reference} (simulated)",
-            passed=bits.mismatches == 0,
+            f"{bits.mismatches} of {bits.vectors:,} vectors differ from {bits.reference} (simulated)"
+            + (f"; {bits.wrong_bits:,} bits wrong in the bench's traffic" if bits.wrong_bits else ""),
+            passed=bits.exact,
         )
     if beats is not None:
         row(

@@ -66,3 +66,14 @@ def test_options_override_the_request(tmp_path: Path):
     path.write_text('budget = "1us"\nrate = "40MHz"\n')
     request = load_request(path).overridden(budget="50ns", rate=None)
     assert (request.budget_ns, request.rate_hz) == (50.0, 40e6)
+
+
+def test_one_resource_to_spare_needs_no_list(tmp_path):
+    path = tmp_path / "request.toml"
+    path.write_text('spare = "lut"\n')
+    assert load_request(path).spare == ("lut",)
+    path.write_text('spare = ["lut", "bram"]\n')
+    assert load_request(path).spare == ("lut", "bram")
+    path.write_text('spare = ["gold"]\n')
+    with pytest.raises(UserError, match=r"spare\.0: Input should be 'lut', 'ff', 'dsp' or 'bram'"):
+        load_request(path)

@@ -66,6 +66,7 @@ STABLE: dict[str, Callable[[Any], bool]] = {
     "ii.cycles_simulated": count,
     "bit_exact.vectors": count,
     "bit_exact.mismatches": count,
+    "bit_exact.wrong_bits": count,
     "bit_exact.reference": text,
     "timeline.edges": count,
     "timeline.beats_checked": count,
