@@ -219,11 +219,12 @@ def _products(choice: Folded, lane: Lane, part: Part) -> Resources:
         case "lut":
             return Resources()
         case "dsp":
-            return dsp + Resources(ff=choice.multipliers * product_flip_flops(width, choice.multiply, part, dsp=True))
+            each = product_flip_flops(width, 1, part, dsp=True) + width * (choice.multiply - 1)
+            return dsp + Resources(ff=choice.multipliers * each)
         case "dsp_pair":
             pairs = choice.p * _pairs(choice)
-            # one register beside the multiplier, one behind the addition to the upper product, others behind both
-            inside = min(choice.multiply, 2)
+            # up to two registers beside the multiplier, one behind the correction, others behind both
+            inside = min(choice.multiply, 3)
             each = product_flip_flops(2 * width, inside - 1, part, dsp=True) + 2 * width
             behind = choice.multipliers * width * (choice.multiply - inside)
             return dsp + Resources(ff=pairs * each + behind, lut=pairs * _correction_luts(width, part.family))

@@ -265,7 +265,7 @@ class _Engine:
                 self._instance("flow_products", f"u_products_{j}", parameters, *wires, ("products_o", whole(products)))
                 found.append(whole(self._delayed(products, choice.multiply - 1)))
             return found
-        inside = min(choice.multiply, 2)  # one beside the multiplier, one behind the correction
+        inside = min(choice.multiply, 3)  # two beside the multiplier, one behind the correction
         width = choice.p * (2 * lane.weight.width + 1)
         for k in range(-(-choice.q // 2)):
             low, high = (self._declare(f"products_{2 * k + part}", bits) for part in range(2))

@@ -56,8 +56,9 @@ def _stages_before(lane: Lane, choice: Folded, part: Part, delays: Delays, withi
     """Return the registers of the weight memory and behind the multipliers."""
     soft, paired = choice.multiplier == "lut", choice.multiplier == "dsp_pair"
     reads = (1,) if choice.store != "bram" else (2,) if soft else (1, 2)
-    # where the register behind a multiplier moves into its block, another one must stand behind the block
-    multiplies = (0,) if soft else (2,) if delays.dsp_register_ns is not None else (1, 2)[: 1 + paired]
+    # a second register lets the first move into the block; that of a pair's correction comes on top
+    most = 1 + paired + (delays.dsp_register_ns is not None)
+    multiplies = (0,) if soft else tuple(range(1, most + 1))
     options = [(read, multiply) for multiply in multiplies for read in reads]
     worst = {option: max(_before(lane, choice, part, delays, option)) for option in options}
     return next((o for o in options if worst[o] <= within_ns + 1e-9), min(options, key=worst.__getitem__))
@@ -75,15 +76,15 @@ def _before(lane: Lane, choice: Folded, part: Part, delays: Delays, registers: t
     elif choice.store == "lutrom":
         beyond = max(0, steps - TABLE_BITS.get(part.family, 4))
         fetch = delays.register_ns + (1 - (-beyond // MUX_BITS)) * delays.level_ns
-    product, behind = 0.0, delays.register_ns
+    product = behind = 0.0
     if choice.multiplier != "lut":
-        product = _known(delays.dsp_ns, "multiplier", part)
-        if delays.dsp_register_ns is not None and multiply > 1:
-            product, behind = delays.dsp_register_ns, behind + delays.dsp_register_ns
+        beside = multiply - (choice.multiplier == "dsp_pair" and multiply > 1)
+        product = _known(delays.dsp_ns if beside == 1 else delays.dsp_register_ns, "multiplier", part)
     if choice.multiplier == "dsp_pair":
-        correction = delays.carry_ns + lane.product.width * delays.carry_bit_ns
-        product, behind = (product + correction, behind) if multiply == 1 else (product, behind + correction)
-    return delays.register_ns + counter, fetch, word + product, behind
+        behind = delays.carry_ns + lane.product.width * delays.carry_bit_ns
+        if multiply == 1:
+            product += behind
+    return delays.register_ns + counter, fetch, word + product, delays.register_ns + behind
 
 
 def _known(figure: float | None, what: str, part: Part) -> float:

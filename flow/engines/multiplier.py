@@ -93,15 +93,15 @@ def packs_pair(x_width: int, w_width: int, part: Part, *, signed: bool = True) -
     return dsp_fits(pair_width(x_width, w_width), x_width + (not signed), part, product_width=both)
 
 
-PACKED_REGISTERS = {"xc7": 1, "ice40": 1}
-"""Registers behind a product that Yosys takes into the DSP block. xc7 could take two; iCE40's pass crashes on two."""
+PACKED_REGISTERS = {"xc7": 2, "ice40": 1}
+"""Registers behind a product in one module that Yosys takes into the DSP block; on iCE40 its pass crashes on two."""
 
 
 def product_flip_flops(width: int, registers: int, part: Part, *, dsp: bool) -> int:
     """Return the flip-flops that stay in the fabric of the registers behind a product of `width` bits.
 
-    The multiplier's module holds at most one register; further ones stand outside it. dsp: the product is in a DSP
-    block (see `dsp_fits`).
+    registers: in the multiplier's module; those behind it stay where they are. dsp: the product is in a DSP block (see
+    `dsp_fits`).
     """
     packed = PACKED_REGISTERS.get(part.family, 0) if dsp else 0
     return width * max(0, registers - packed)

@@ -121,10 +121,19 @@ def _tries(space: Space, goal: Goal) -> Iterator[tuple[_Attempt, ...]]:
 
 
 def _searched(space: Space, goal: Goal, attempt: _Attempt, *, frugal: bool) -> list[Candidate]:
-    """Search as if the part had enough of everything; where what is wanted then lacks room, within the part."""
+    """Search among the choices that keep within a segment; where that finds nothing, among all."""
     segment = Segment.of(attempt.within_ns, space.step_ns, space.delays)
-    options = Options(space, attempt.within_ns)
     room = Room.on(space.part, attempt.cycles, attempt.interval, spare=space.spare)
+    found: tuple[Found, ...] = ()
+    for strict in (True, False):
+        found = found or _found(segment, Options(space, attempt.within_ns, strict=strict), room, frugal=frugal)
+    worth = dict.fromkeys((*found[:EXAMINED], *sorted(found, key=lambda one: (one.cycles, one.area))[:1]))
+    return [candidate for one in worth for candidate in _with_clocks(space, goal, segment, one)]
+
+
+def _found(segment: Segment, options: Options, room: Room, *, frugal: bool) -> tuple[Found, ...]:
+    """Search as if the part had enough of everything; where what is wanted then lacks room, within the part."""
+    space = options.space
 
     def search(within: Room) -> tuple[Found, ...]:
         found = Search(space, segment, options, within).found()
@@ -132,16 +141,14 @@ def _searched(space: Space, goal: Goal, attempt: _Attempt, *, frugal: bool) -> l
 
     found = search(room.unbounded())
     lacking = room.lacking(found[0].counts) if found else ()
-    if lacking:
-        fitting = [one for one in found if not room.lacking(one.counts)]
-        if fitting and not frugal:
-            room = replace(room, cycles=fitting[0].cycles)
-        scarce = Room.on(space.part, room.cycles, room.interval, spare=space.spare, scarce=lacking)
-        found = (*fitting[:EXAMINED], *(search(scarce) or search(room)))
-        if not frugal:
-            found = _shortened(found, scarce, search)
-    worth = dict.fromkeys((*found[:EXAMINED], *sorted(found, key=lambda one: (one.cycles, one.area))[:1]))
-    return [candidate for one in worth for candidate in _with_clocks(space, goal, segment, one)]
+    if not lacking:
+        return found
+    fitting = [one for one in found if not room.lacking(one.counts)]
+    if fitting and not frugal:
+        room = replace(room, cycles=fitting[0].cycles)
+    scarce = Room.on(space.part, room.cycles, room.interval, spare=space.spare, scarce=lacking)
+    found = (*fitting[:EXAMINED], *(search(scarce) or search(room)))
+    return found if frugal else _shortened(found, scarce, search)
 
 
 def _shortened(found: tuple[Found, ...], room: Room, search: Callable[[Room], tuple[Found, ...]]) -> tuple[Found, ...]:

@@ -115,10 +115,13 @@ def _choices(graph: Graph, nodes: tuple[str, ...], part: Part, wish: int | None)
 
 
 class Options:
-    """Find folded choices with pipelines for one segment length."""
+    """Find folded choices with pipelines for one segment length.
 
-    def __init__(self, space: Space, within_ns: float) -> None:
-        self.space, self.within_ns = space, within_ns
+    strict: leave out those whose segments stay longer, unless all do.
+    """
+
+    def __init__(self, space: Space, within_ns: float, *, strict: bool = False) -> None:
+        self.space, self.within_ns, self.strict = space, within_ns, strict
         self.known: dict[tuple[str, int, str, str, int], tuple[Folded, float]] = {}
 
     def of(self, run: tuple[str, ...], room: Room) -> tuple[Option, ...]:
@@ -131,6 +134,8 @@ class Options:
             return ()
         chosen = _choices(self.space.graph, nodes, self.space.part, wish)
         found = [self._pipelined(choice) for choice in chosen if _has_room(choice, room)]
+        if self.strict:
+            found = [option for option in found if option.worst_ns <= self.within_ns * (1 + 1e-9)] or found
         return _preferred([option for option in found if room.holds(option.resources)], room)
 
     def _pipelined(self, choice: Folded) -> Option:

@@ -91,7 +91,8 @@ def test_every_part_has_delays_of_the_blocks_that_synthesis_can_use() -> None:
         known = part.family != "gowin"  # nextpnr has no delays for Gowin's multipliers
         assert (delays.bram_ns is not None) == (part.available[3] > 0 and known), part.name
         assert (delays.dsp_ns is not None) == (part.available[2] > 0 and known), part.name
-        assert (delays.dsp_register_ns is not None) == (part.family == "xc7"), part.name
+        amd = part.family in {"xc7", "xcu", "xcup"}
+        assert (delays.dsp_register_ns is not None) == amd, part.name
         for ns in filter(None, (delays.bram_ns, delays.dsp_ns)):
             assert delays.register_ns <= ns < 20
         if delays.dsp_register_ns is not None and delays.dsp_ns is not None:

@@ -20,8 +20,8 @@ module flow_product_pairs #(
   localparam int unsigned Width = InputWidth + WeightWidth;
   localparam int unsigned Both = 2 * Width;
 
-  if (Registers < 1 || Registers > 2) begin : gen_bad_registers
-    $error("flow_product_pairs: Registers must be 1 or 2");
+  if (Registers < 1 || Registers > 3) begin : gen_bad_registers
+    $error("flow_product_pairs: Registers must be 1 to 3");
   end
 
   for (genvar k = 0; k < Lanes; k++) begin : gen_lane
@@ -40,9 +40,11 @@ module flow_product_pairs #(
     if (Registers == 1) begin : gen_direct
       assign delayed = product;
     end else begin : gen_registered
+      logic [(Registers-1)*Both-1:0] product_q;
       always_ff @(posedge clk_i) begin
-        delayed <= product;
+        product_q <= ((Registers - 1) * Both)'({product_q, product});
       end
+      assign delayed = product_q[(Registers-2)*Both +: Both];
     end
     always_ff @(posedge clk_i) begin
       low_q <= delayed[Width-1:0];
