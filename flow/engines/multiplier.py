@@ -93,8 +93,8 @@ def packs_pair(x_width: int, w_width: int, part: Part, *, signed: bool = True) -
     return dsp_fits(pair_width(x_width, w_width), x_width + (not signed), part, product_width=both)
 
 
-PACKED_REGISTERS = {"xc7": 2, "ice40": 1}
-"""Registers behind a product in one module that Yosys takes into the DSP block; on iCE40 its pass crashes on two."""
+PACKED_REGISTERS = {"xc7": 1, "ice40": 1}
+"""Registers behind a product that Yosys was seen to take into the DSP block; on iCE40 its pass crashes on two."""
 
 
 def product_flip_flops(width: int, registers: int, part: Part, *, dsp: bool) -> int:
