@@ -90,6 +90,7 @@ def collect(found: Findings) -> Report:
             plan.clock.origin,
             plan.clock.range_origin,
             None if found.routing is None else found.routing.period_ns,
+            () if found.routing is None else found.routing.untimed,
         ),
         latency=LatencyReport(
             cycles_predicted=found.timeline.latency,
@@ -134,7 +135,8 @@ def _verdict(found: Findings, latency: Latency, required: int | None) -> Verdict
     if found.simulation is not None and found.simulation.interval_simulated is not None:
         interval = round(found.simulation.interval_simulated)
     verdict = judge(latency, plan.clock, budget_ns=plan.budget_ns, interval=interval, required=required)
-    return Verdict.MET if verdict is Verdict.MET_IF_CLOCK_CLOSES and found.routing is not None else verdict
+    closes = found.routing is not None and not found.routing.untimed
+    return Verdict.MET if verdict is Verdict.MET_IF_CLOCK_CLOSES and closes else verdict
 
 
 def _advice(found: Findings, verdict: Verdict, latency: Latency) -> str:

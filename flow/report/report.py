@@ -19,13 +19,18 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True)
 class ClockReport:
-    """Give the constrained period and the range that place and route may need, in ns."""
+    """Give the constrained period and the range that place and route may need, in ns.
+
+    routed_ns: what it needed. untimed: cells through which the router knows no delays, so that routed_ns leaves their
+    paths out.
+    """
 
     period_ns: float
     range_ns: tuple[float, float]
     origin: Origin
     range_origin: Origin
     routed_ns: float | None = None
+    untimed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,7 +92,8 @@ def _latency(report: Report) -> Table:
     chosen = clock.origin if clock.origin == "asked" else "chosen"
     rows.add_row("× clock period", time_text(clock.period_ns), f"{chosen}, {1e3 / clock.period_ns:.4g} MHz; {needs}")
     if clock.routed_ns is not None:
-        rows.add_row("", time_text(clock.routed_ns), "needed as routed, out of context")
+        without = f"; paths through {', '.join(clock.untimed)} left out: no delays known" if clock.untimed else ""
+        rows.add_row("", time_text(clock.routed_ns), f"needed as routed, out of context{without}")
     rows.add_row("= core", time_text(lat.core_ns), str(lat.origin))
     rows.add_row(f"+ link {_short(report.link)}", time_text(lat.fixed_ns), _link(lat))
     rows.add_row(Text("= total", "bold"), Text(time_text(lat.total_ns), "bold"), _of_budget(report))

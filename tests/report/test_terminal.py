@@ -20,6 +20,7 @@ from flow.report.collect import Findings, collect
 from flow.report.html import to_html
 from flow.report.report import Report
 from flow.report.terminal import PLAIN_WIDTH, cycles_text, new_console, print_report, time_text
+from flow.synth.result import RoutingResult
 from flow.zoo import zoo_requests
 from tests.plan.graphs import dense_network
 from tests.report.test_report_json import full_report
@@ -193,3 +194,15 @@ def test_a_pair_that_overlaps_is_said_to():
     text = shown(collect(Findings(graph, plan, timeline_of(graph, plan.choices))), 140)
     assert text.count("works on the 12 beats of r0 as they come") == 1
     assert "gather" in text  # what collects the last beats does not work on r0's
+
+
+def test_a_routed_period_that_leaves_cells_out_settles_nothing():
+    graph = dense_network(12, 10)
+    plan = make_plan(graph, Request(part="xcvu9p", clock="1.8ns", budget="1us"))
+    assert plan.verdict is Verdict.MET_IF_CLOCK_CLOSES
+    routing = RoutingResult(1, plan.part, "nextpnr", 1.8, 1.7, 588.0, True, 1, 10, 10, 1, 0, 5, ())
+    found = Findings(graph, plan, timeline_of(graph, plan.choices), routing=routing)
+    assert collect(found).verdict is Verdict.MET
+    blind = collect(replace(found, routing=replace(routing, untimed=("ICESTORM_DSP",))))
+    assert blind.verdict is Verdict.MET_IF_CLOCK_CLOSES
+    assert "paths through ICESTORM_DSP left out: no delays known" in shown(blind, 140)

