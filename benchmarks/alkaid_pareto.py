@@ -142,7 +142,7 @@ def compare(network: Network, cutoffs: Sequence[float], yosys: float | None) -> 
     graph = network.graph()
     part = find_part(network.options.part or "xcvu13p")
     delays = delays_of(part)
-    ours = Ours(graph, connect(lower_graph(graph), graph.outputs), delays, part.family)
+    ours = Ours(graph, connect(lower_graph(graph, runs(graph)), graph.outputs), delays, part.family)
     print(f"\n{network.name} on {part.name}, predicted; alkaid's logic equals ours on {VECTORS:,} random vectors")
     print(f"{HEAD[0]:<26}" + "".join(f"{head:>11}" for head in HEAD[1:]))
     for total in range(1, MOST_REGISTERS + 1):

@@ -23,7 +23,7 @@ from flow.engines.folded import Folded
 from flow.engines.folded_contents import word_width
 from flow.engines.folded_pipeline import placed_lane
 from flow.engines.lane import Lane, dense_of, lane_of
-from flow.engines.memory import block_layout
+from flow.engines.memory import block_layout, rom_luts
 from flow.engines.multiplier import dsp_halves, pair_width, product_flip_flops
 from flow.fixed import IntArray
 from flow.graph.graph import Graph
@@ -31,12 +31,6 @@ from flow.graph.nodes import Dense
 
 CHAIN_BITS = 4
 """Bits from which a counter becomes a carry chain where LUTs have four inputs."""
-SPARSE = 2.5
-"""LUTs of four inputs up to which a column of a memory takes about as many as hold its words: 40 words."""
-FAR = 256
-"""Words beyond which other LUTs join those that hold a column of a memory."""
-FAR_JOINED = 1.5
-"""What such a column takes over the LUTs that hold its bits; from 320 and 450 words on ECP5 and 7 series."""
 SHORT_MEMORY = 62
 """Words beyond which columns of a memory are taken to differ from each other."""
 MANY_COLUMNS = 1 << 15
@@ -154,21 +148,6 @@ def _weight_columns(node: Dense, p: int, q: int, *, pairs: bool, merged: bool) -
         return int(np.count_nonzero((found != 0) & (found != (1 << len(words)) - 1)))
     changing = [(np.bitwise_or.reduce(part) ^ np.bitwise_and.reduce(part), width) for part, width in stored]
     return sum(int((change >> bit & 1).sum()) for change, width in changing for bit in range(width))
-
-
-def rom_luts(columns: int, words: int, family: Family) -> int:
-    """Return the LUTs of a memory of so many words and different columns that lies in LUTs.
-
-    A column takes a LUT for each 64 words, or 16 where LUTs have four inputs. Multiplexers beside them join them where
-    the family has such, LUTs elsewhere (iCE40); larger memories are laid out for all addresses.
-    """
-    inputs = 6 if family in XILINX else 4
-    blocks = max(1.0, words / (1 << inputs))
-    if words > FAR:
-        return round(columns * blocks * FAR_JOINED)
-    if blocks > (1 if family in XILINX else SPARSE):
-        blocks = float(1 << (words - 1).bit_length() - inputs)
-    return round(columns * (2 * blocks - 1 if family == "ice40" else blocks))
 
 
 @lru_cache(maxsize=1024)

@@ -157,11 +157,6 @@ def _bounds(node: Dense, x: FixedType) -> tuple[tuple[int, int], tuple[int, int]
     )
 
 
-def lane_cones(graph: Graph, choice: Folded) -> LaneCones:
-    """Return the cones of a choice's lanes, bit-exact with its nodes' `evaluate`."""
-    return build_lane(lane_of(graph, choice))
-
-
 @cache
 def build_lane(lane: Lane) -> LaneCones:
     """Return the cones of a lane; their names are `sums`, `accumulate` and `finish`."""

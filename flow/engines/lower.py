@@ -45,11 +45,11 @@ def runs(graph: Graph) -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(run) for run in found)
 
 
-def lower_graph(graph: Graph, *, solve: Solve = solve_matrix) -> tuple[Cone, ...]:
-    """Lower every run; each cone knows the range that the cones before it really produce."""
+def lower_graph(graph: Graph, groups: tuple[tuple[str, ...], ...], *, solve: Solve = solve_matrix) -> tuple[Cone, ...]:
+    """Lower runs in topological order; each cone knows the range that the cones before it really produce."""
     ranges: dict[str, tuple[int, int]] = {}
     cones = []
-    for run in runs(graph):
+    for run in groups:
         cone = lower(graph, run, solve=solve, ranges=ranges)
         ranges[run[-1]] = cone.output_range
         cones.append(cone)

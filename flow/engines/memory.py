@@ -9,10 +9,10 @@ computes the same choice, so that the number of blocks is exact; the tests compa
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from flow.engines.area import XILINX
 
 if TYPE_CHECKING:
     from flow.device.parts import Family
@@ -94,66 +94,24 @@ def _best_of(block: Block, words: int, width: int) -> tuple[float, BlockLayout]:
     return best
 
 
-def bram_halves(words: int, width: int, family: Family) -> int:
-    """Return the block RAM that a memory takes, in halves of the family's block; exactly what Yosys maps it to.
+SPARSE = 1.25
+"""LUTs of four inputs up to which a column of a memory takes about as many as hold its words: 20 words."""
+FAR = 256
+"""Words beyond which other LUTs join those that hold a column of a memory."""
+FAR_JOINED = 1.5
+"""What such a column takes over the LUTs that hold its bits; from 320 and 450 words on ECP5 and 7 series."""
 
-    words: at least 2. width: the bits that differ between words (`varying_bits`), at least 1: Yosys takes the others
-    out of the memory, and all of it where the words are equal. A design's blocks are the sum of its halves, divided by
-    two and rounded up.
+
+def rom_luts(columns: int, words: int, family: Family) -> int:
+    """Return the LUTs of a memory of so many words and different columns that lies in LUTs.
+
+    A column takes a LUT for each 64 words, or 16 where LUTs have four inputs. Multiplexers beside them join them where
+    the family has such, LUTs elsewhere (iCE40); larger memories are laid out for all addresses.
     """
-    return block_layout(words, width, family).halves
-
-
-def varying_bits(contents: Iterable[int]) -> int:
-    """Return how many bits of a word are not the same in all words; contents: the words, not negative."""
-    words = iter(contents)
-    first = next(words)
-    differing = 0
-    for word in words:
-        differing |= word ^ first
-    return differing.bit_count()
-
-
-MEASURED_WORDS = (
-    *(4, 6, 8, 12, 16, 20, 24, 32, 33, 40, 48, 64, 65, 72, 80),
-    *(90, 100, 128, 130, 136, 150, 200, 256, 258, 272, 300, 384, 512, 700, 1000),
-)
-
-LUTS_PER_BIT: dict[Family, tuple[float, ...]] = {
-    "xcup": (
-        *(0.2, 0.8, 0.9, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2),
-        *(2, 2, 2, 3, 4, 4, 4.3, 4, 4.2, 6.2, 8.5, 7.5, 10.5, 14.4, 21.8),
-    ),
-    "ecp5": (
-        *(0.2, 0.8, 0.9, 1, 1, 1.9, 2, 2, 2, 4, 4, 4, 4, 8, 8),
-        *(8, 8, 8, 8.9, 14.4, 14, 18.4, 18.4, 19.1, 26.9, 28.9, 30.7, 36.4, 55.1, 87.4),
-    ),
-    "gowin": (
-        *(0.2, 0.9, 0.9, 1, 1, 2, 2, 2, 4, 4, 4, 4, 8, 8, 8),
-        *(8, 8, 8, 16, 16, 16, 16, 16, 24.3, 25.1, 32.9, 36.5, 43.8, 62.8, 90.2),
-    ),
-    "ice40": (
-        *(0.2, 0.8, 0.9, 1, 1, 2.2, 3.1, 3.8, 3.7, 6.1, 6.3, 9.2, 9.1, 10.8, 12.3),
-        *(13.6, 15.6, 19.5, 19.4, 20.5, 22.6, 29.9, 36.4, 36.6, 39.2, 42.8, 54.8, 67.8, 98.8, 132.5),
-    ),
-}
-"""LUTs per bit of a word at the sizes MEASURED_WORDS: random contents of 8 to 16 bits, synthesized with Yosys 0.70."""
-
-
-def rom_luts(words: int, width: int, family: Family) -> int:
-    """Estimate the LUTs of a memory in logic; between measured sizes a straight line, beyond them in proportion.
-
-    The contents decide: what is regular takes less. 7-series and UltraScale have the same LUT and share a table.
-    """
-    table = LUTS_PER_BIT["xcup" if family in ("xcu", "xc7") else family]
-    last = MEASURED_WORDS[-1]
-    per_bit = table[-1] * words / last if words > last else _between(words, table)
-    return round(width * per_bit)
-
-
-def _between(words: int, table: tuple[float, ...]) -> float:
-    right = bisect_left(MEASURED_WORDS, words)
-    if right == 0:
-        return table[0]
-    x0, x1 = MEASURED_WORDS[right - 1], MEASURED_WORDS[right]
-    return table[right - 1] + (table[right] - table[right - 1]) * (words - x0) / (x1 - x0)
+    inputs = 6 if family in XILINX else 4
+    blocks = max(1.0, words / (1 << inputs))
+    if words > FAR:
+        return round(columns * blocks * FAR_JOINED)
+    if blocks > (1 if family in XILINX else SPARSE):
+        blocks = float(1 << (words - 1).bit_length() - inputs)
+    return round(columns * (2 * blocks - 1 if family == "ice40" else blocks))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from flow.engines.cone import Cone
 from flow.engines.engine import Choice, Unrolled
-from flow.engines.lower import lower
+from flow.engines.lower import lower_graph
 from flow.engines.network import Network, connect
 from flow.graph.graph import Graph
 
@@ -48,14 +48,9 @@ def segments(graph: Graph, choices: tuple[Choice, ...]) -> tuple[Segment, ...]:
 
 
 def lower_unrolled(graph: Graph, choices: tuple[Choice, ...]) -> dict[int, Cone]:
-    """Lower every unrolled run; each cone knows the range that the unrolled ones before it really produce."""
-    ranges: dict[str, tuple[int, int]] = {}
-    cones: dict[int, Cone] = {}
-    for k, choice in enumerate(choices):
-        if isinstance(choice, Unrolled):
-            cones[k] = lower(graph, choice.nodes, ranges=ranges)
-            ranges[choice.output] = cones[k].output_range
-    return cones
+    """Lower every unrolled run, by its number in the plan."""
+    unrolled = {k: choice.nodes for k, choice in enumerate(choices) if isinstance(choice, Unrolled)}
+    return dict(zip(unrolled, lower_graph(graph, tuple(unrolled.values())), strict=True))
 
 
 def network_of(segment: Segment, cones: dict[int, Cone]) -> Network:

@@ -13,7 +13,7 @@ from flow.engines.module import Module
 from flow.errors import VerificationError
 from flow.graph.graph import Graph
 from flow.latency.timeline import Timeline
-from flow.plan.plan import Plan, Planned, timeline_of
+from flow.plan.plan import Plan, Planned
 from flow.plan.planner import Target, assemble, target_of
 from flow.plan.request import Request
 from flow.rtl.settle import Settled, settle
@@ -60,9 +60,10 @@ def realize(graph: Graph, request: Request, plan: Plan) -> Design:
     for choice in settled.choices:
         if not isinstance(choice, Unrolled):
             engines[choice.output] = folded_hardware(graph, choice, target.delays)
-    modules, signature = build_top(graph, dataflow(graph, settled.choices), engines)
-    timeline = _agreed(graph, settled.choices, signature)
-    return Design(final, timeline, settled.solution.depths.worst_ns, modules, signature)
+    flow = dataflow(graph, settled.choices)
+    modules, signature = build_top(graph, flow, engines)
+    _check_cycles(flow.timeline, signature)
+    return Design(final, flow.timeline, settled.solution.depths.worst_ns, modules, signature)
 
 
 def _resources(graph: Graph, choice: Choice, settled: Settled, target: Target) -> Resources:
@@ -71,9 +72,8 @@ def _resources(graph: Graph, choice: Choice, settled: Settled, target: Target) -
     return folded_resources(graph, choice, target.part)
 
 
-def _agreed(graph: Graph, choices: tuple[Choice, ...], signature: Signature) -> Timeline:
-    """Return the timeline, computed by the engines' schedules, after checking it against what was generated."""
-    timeline = timeline_of(graph, choices)
+def _check_cycles(timeline: Timeline, signature: Signature) -> None:
+    """Raise VerificationError unless the engines' schedules are what was generated."""
     generated = {edge.name: edge.cycles for edge in signature.edges}
     predicted = {edge.name: edge.schedule.cycles for edge in timeline.edges}
     if generated != predicted or (signature.latency_cycles, signature.interval_cycles) != (
@@ -81,4 +81,3 @@ def _agreed(graph: Graph, choices: tuple[Choice, ...], signature: Signature) -> 
         timeline.interval,
     ):
         raise VerificationError(f"the generated schedule {generated} is not the predicted one {predicted}")
-    return timeline

@@ -142,10 +142,11 @@ def check_memories(folder: Path, signature: Signature) -> None:
 
     Hardware may be changed by hand, but contents are the network's own: tools would read what is not there as zeros.
     """
-    hashes = {file.path: file.sha256 for file in signature.files}
-    for memory in signature.memories:
-        path = folder / memory.file
+    for file in signature.files:
+        path = folder / file.path
+        if path.suffix != ".mem":
+            continue
         if not path.is_file():
             raise UserError(f"{path} is missing; {CURE}")
-        if hashlib.sha256(path.read_bytes()).hexdigest() != hashes.get(memory.file):
+        if hashlib.sha256(path.read_bytes()).hexdigest() != file.sha256:
             raise UserError(f"{path} is no longer as it was built; {CURE}")

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from flow.engines.engine import Resources
 from flow.errors import MissingTool, UserError
-from flow.rtl.signature import load_signature
+from flow.rtl.signature import check_memories, load_signature
 from flow.synth import yosys_process
 from flow.synth.contents import READ_MEMORIES, check_blocks, check_read, dump_commands, find_roms
 from flow.synth.result import FORMAT, InstanceResources, SynthesisResult, synthesis_to_json
@@ -107,27 +107,22 @@ def read_sources(folder: Path) -> Sources:
         raise UserError(
             f"files of the design are missing in {folder}: {', '.join(missing)}; build it again: fpgaflow build"
         )
-    for path, sha256 in listed.items():
-        if path.endswith(".mem") and _sha256(folder / path) != sha256:
-            raise UserError(
-                f"{folder / path} holds other memory contents than the build wrote (its SHA-256 differs from "
-                "signature.json); build the design again: fpgaflow build"
-            )
+    check_memories(folder, signature)
     present = sorted(path.relative_to(folder).as_posix() for path in (folder / "rtl").rglob("*.sv"))
     if not present:
         raise UserError(f"{folder / 'rtl'} holds no SystemVerilog; build the design first")
     sources = [path for path in listed if path.endswith(".sv")] + [path for path in present if path not in listed]
-    changed = [path for path in sorted({*listed, *present}) if listed.get(path) != _sha256(folder / path)]
+    changed = [
+        path
+        for path in sorted({*listed, *present})
+        if listed.get(path) != hashlib.sha256((folder / path).read_bytes()).hexdigest()
+    ]
     memories = [path for path in listed if path.endswith(".mem")]
     return Sources(signature.top, _inside_rtl(sources), _inside_rtl(memories), tuple(changed))
 
 
 def _inside_rtl(paths: list[str]) -> tuple[str, ...]:
     return tuple(path.removeprefix("rtl/") for path in paths)
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def mapping_commands(part: Part, top: str) -> tuple[str, ...]:

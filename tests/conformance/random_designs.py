@@ -149,7 +149,7 @@ def _planned(graph: Graph, rng: np.random.Generator, part: Part) -> RandomDesign
 
 
 def _scattered(graph: Graph, rng: np.random.Generator, part: Part) -> RandomDesign:
-    network, delays = connect(lower_graph(graph), graph.outputs), delays_of(part)
+    network, delays = connect(lower_graph(graph, runs(graph)), graph.outputs), delays_of(part)
     depths = random_depths(network, rng)
     groups = runs(graph)
     within_ns = 0.0 if rng.random() < 0.5 else rng.uniform(1, 20)

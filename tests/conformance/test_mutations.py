@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from flow.cli import FAILED, cli
 from flow.device.parts import find_part
 from flow.engines.engine import Unrolled
-from flow.engines.lower import lower_graph
+from flow.engines.lower import lower_graph, runs
 from flow.engines.network import connect
 from flow.engines.pipeline import place
 from flow.errors import VerificationError
@@ -142,7 +142,7 @@ def test_hardware_of_another_network_fails(fault: str, tmp_path: Path) -> None:
     graph, design = change(small_graph()), small_design()
     depths = tuple(choice.depth for choice in design.plan.choices)
     delays = target_of(graph, REQUEST).delays
-    placement = place(connect(lower_graph(graph), graph.outputs), depths, delays)
+    placement = place(connect(lower_graph(graph, runs(graph)), graph.outputs), depths, delays)
     modules, _ = unrolled_top(graph, placement)
     write_rtl(tmp_path, modules, design.signature)
     result = simulated(tmp_path)

@@ -7,7 +7,7 @@ import pytest
 
 from flow.device.parts import find_part
 from flow.engines.area import area
-from flow.engines.lower import lower_graph
+from flow.engines.lower import lower_graph, runs
 from flow.engines.network import connect
 from flow.engines.pipeline import Placement, depths_of_total, place
 from flow.fixed import FixedType, Overflow, Rounding
@@ -68,7 +68,7 @@ def layers(seed: int) -> Graph:
 def placed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Placement]:
     """Return a design that was not used to make the model, and where it was written."""
     graph = layers(77)
-    network = connect(lower_graph(graph), graph.outputs)
+    network = connect(lower_graph(graph, runs(graph)), graph.outputs)
     placement = place(network, depths_of_total(network, DELAYS, 4)[0], DELAYS)
     folder = tmp_path_factory.mktemp("area")
     write_rtl(folder, *unrolled_top(graph, placement))

@@ -67,7 +67,7 @@ LAYERS = {
 def test_estimates_come_near_solved_cones(name: str, family: str) -> None:
     graph = LAYERS[name]
     guess = estimate(graph, runs(graph)[0], DELAYS, family)
-    placement = place(connect(lower_graph(graph), graph.outputs), (1,), DELAYS)
+    placement = place(connect(lower_graph(graph, runs(graph)), graph.outputs), (1,), DELAYS)
     solved = area(placement.cones[0], family)
     assert guess.lut == pytest.approx(solved.lut, rel=0.2)
     assert guess.delay_ns == pytest.approx(placement.worst_ns - DELAYS.register_ns, rel=0.15)
@@ -98,7 +98,7 @@ def test_elementwise_runs_are_exact() -> None:
         ("q",),
     )
     guess = estimate(graph, runs(graph)[0], DELAYS, "ecp5")
-    placement = place(connect(lower_graph(graph), graph.outputs), (1,), DELAYS)
+    placement = place(connect(lower_graph(graph, runs(graph)), graph.outputs), (1,), DELAYS)
     assert guess.lut == area(placement.cones[0], "ecp5").lut
     assert guess.delay_ns == pytest.approx(placement.worst_ns - DELAYS.register_ns)
 

@@ -10,7 +10,7 @@ import pytest
 from flow.engines.cone import run_cone
 from flow.engines.folded import Folded, Multiplier, Order
 from flow.engines.folded_contents import bias_words, step_weights, weight_words, word_width
-from flow.engines.lane import LaneCones, dense_of, lane_cones, lane_of
+from flow.engines.lane import LaneCones, build_lane, dense_of, lane_of
 from flow.fixed import FixedType, IntArray, Overflow, Rounding
 from flow.graph.graph import Graph, evaluate
 from flow.graph.nodes import Dense, Input, Quantize, Relu
@@ -19,7 +19,8 @@ from tests.folding import dense_graph, random_dense_graph, random_folds
 
 def stepped(graph: Graph, choice: Folded, x: IntArray, weights: IntArray | None = None) -> IntArray:
     """Return the output of a folded engine for raw inputs of shape (batch, n_in), going step by step."""
-    node, lane, cones = dense_of(graph, choice), lane_of(graph, choice), lane_cones(graph, choice)
+    node, lane = dense_of(graph, choice), lane_of(graph, choice)
+    cones = build_lane(lane)
     steps = step_weights(graph, choice) if weights is None else weights
     start = np.zeros(choice.groups_out * choice.q, dtype=object)
     start[: node.n_out] = node.start

@@ -173,7 +173,7 @@ def check_seed(seed: int) -> None:
     graph = draw.graph()
     raw = draw.vectors(graph.node("x").type, graph.node("x").size)
     solve = plain_graph if seed % 5 else solve_matrix
-    assert_equal(graph, lower_graph(graph, solve=solve), raw)
+    assert_equal(graph, lower_graph(graph, runs(graph), solve=solve), raw)
     if seed % 4 == 0:  # each run on its own, knowing only types
         assert_equal(graph, tuple(lower(graph, run, solve=plain_graph) for run in runs(graph)), raw)
 
@@ -234,7 +234,7 @@ def test_every_mode_behind_a_dense(rounding: Rounding, overflow: Overflow) -> No
             leaky = replace(relu(kind, 4), slope=3, slope_type=parse_type("fixed<4,1>"))
             for last in (relu(kind, 4), quantize, leaky):
                 graph = chain("fixed<5,2>", layer, last, size=2)
-                assert_equal(graph, lower_graph(graph, solve=plain_graph), x)
+                assert_equal(graph, lower_graph(graph, runs(graph), solve=plain_graph), x)
 
 
 def test_a_sum_that_always_ties_is_made_even() -> None:
@@ -244,7 +244,7 @@ def test_a_sum_that_always_ties_is_made_even() -> None:
         quantize = Quantize(name="r", label="r", inputs=("d",), shape=(1,), type=parse_type("fixed<8,10,RND_CONV>"))
         graph = chain("fixed<3,3>", layer, quantize, size=2)
         x = np.stack(np.meshgrid(np.arange(-4, 4), np.arange(-4, 4)), axis=-1).reshape(-1, 2)
-        assert_equal(graph, lower_graph(graph, solve=plain_graph), x)
+        assert_equal(graph, lower_graph(graph, runs(graph), solve=plain_graph), x)
 
 
 def test_wide_types_do_not_wrap() -> None:
@@ -255,7 +255,7 @@ def test_wide_types_do_not_wrap() -> None:
     for accumulator in ("fixed<32,16>", "fixed<70,34>", "fixed<64,32,RND_CONV,SAT>"):
         layer = dense(weights, bias, ("fixed<32,16>", "fixed<32,16>", accumulator, "fixed<32,16,RND,SAT>"))
         graph = chain("fixed<32,16>", layer, relu("ufixed<20,8,RND_CONV,SAT>", 3))
-        assert_equal(graph, lower_graph(graph), x)
+        assert_equal(graph, lower_graph(graph, runs(graph)), x)
 
 
 def test_runs_end_where_a_tensor_leaves() -> None:
@@ -280,7 +280,7 @@ def test_runs_end_where_a_tensor_leaves() -> None:
     verify(graph)
     assert runs(graph) == (("q0", "q1"), ("d0", "r0", "q2"), ("d1", "r1"), ("q3",), ("q4",))
     rng = np.random.default_rng(0)
-    assert_equal(graph, lower_graph(graph), rng.integers(-16, 16, (100, 2)))
+    assert_equal(graph, lower_graph(graph, runs(graph)), rng.integers(-16, 16, (100, 2)))
 
 
 def test_bias_and_rounding_join_the_adder_tree() -> None:
@@ -289,7 +289,7 @@ def test_bias_and_rounding_join_the_adder_tree() -> None:
 
     def last_cone(bias: int, kind: str) -> Cone:
         graph = chain("fixed<8,2>", dense(weights, np.array([bias]), kinds), relu(kind, 1))
-        return lower_graph(graph)[-1]
+        return lower_graph(graph, runs(graph))[-1]
 
     bare = last_cone(0, "fixed<12,10>")
     rounded = last_cone(5, "fixed<12,10,RND_CONV,SAT>")
@@ -302,14 +302,14 @@ def test_a_negated_column_needs_no_negation() -> None:
     weights = np.array([[-1, 1], [-1, 1]])
     kinds = ("fixed<2,2>", "fixed<4,4>", "fixed<20,12>", "fixed<20,12>")
     graph = chain("fixed<8,2>", dense(weights, np.array([3, 0]), kinds), size=2)
-    (cone,) = lower_graph(graph)
+    (cone,) = lower_graph(graph, runs(graph))
     assert sum(isinstance(op, Add) for op in cone.ops) == 2  # x + y, bias - (x + y)
 
 
 def test_a_saturating_rectifier_is_one_operation() -> None:
     kinds = ("fixed<6,6>", "fixed<6,6>", "fixed<20,12>", "fixed<20,12>")
     graph = chain("fixed<8,2>", dense(np.full((4, 1), 21), np.array([0]), kinds), relu("ufixed<6,2,TRN,SAT>", 1))
-    (cone,) = lower_graph(graph)
+    (cone,) = lower_graph(graph, runs(graph))
     assert [type(op) for op in cone.ops if isinstance(op, Limit | Select)] == [Limit]
 
 
@@ -321,7 +321,7 @@ def test_ranges_of_earlier_cones_narrow_later_ones() -> None:
         dense(ones, np.zeros(4, dtype=np.int64), kinds),
         dense(ones, np.ones(4, dtype=np.int64), kinds, "e", "d"),
     )
-    cones = lower_graph(graph)
+    cones = lower_graph(graph, runs(graph))
     assert (cones[1].inputs[0].lo, cones[1].inputs[0].hi) == (0, 28)
     alone = lower(graph, ("e",))
     assert (alone.inputs[0].lo, alone.inputs[0].hi) == (-(1 << 19), (1 << 19) - 1)
@@ -356,14 +356,14 @@ def test_a_wrong_adder_graph_is_never_built(fault: str) -> None:
     kinds = ("fixed<6,6>", "fixed<6,6>", "fixed<20,12>", "fixed<20,12>")
     graph = chain("fixed<8,2>", dense(weights, np.array([1, 2]), kinds))
     with pytest.raises(VerificationError):
-        lower_graph(graph, solve=wrong)
+        lower_graph(graph, runs(graph), solve=wrong)
 
 
 def test_saturating_sums_keep_the_order_of_the_inputs() -> None:
     weights = np.array([[1], [1], [-1], [-1]])
     kinds = ("fixed<2,2>", "fixed<4,4>", "fixed<4,4,TRN,SAT>", "fixed<4,4>")
     graph = chain("fixed<4,4>", dense(weights, np.array([0]), kinds))
-    (cone,) = lower_graph(graph)
+    (cone,) = lower_graph(graph, runs(graph))
     assert run_cone(cone, (np.array([[7, 7, 7, 7]]),)).tolist() == [[-7]]  # 7, 7 (not 14), 0, -7
     rng = np.random.default_rng(0)
     assert_equal(graph, (cone,), rng.integers(-8, 8, (500, 4)))
@@ -371,7 +371,7 @@ def test_saturating_sums_keep_the_order_of_the_inputs() -> None:
     quiet = chain(
         "fixed<4,4>", dense(weights, np.array([0]), ("fixed<2,2>", "fixed<4,4>", "fixed<9,9,TRN,SAT>", "fixed<9,9>"))
     )
-    (cone,) = lower_graph(quiet)
+    (cone,) = lower_graph(quiet, runs(quiet))
     assert depth(cone) == 2
     assert not any(isinstance(op, Limit) for op in cone.ops)
 
@@ -379,8 +379,9 @@ def test_saturating_sums_keep_the_order_of_the_inputs() -> None:
 def test_same_operations_in_every_process(tmp_path: Path) -> None:
     script = (
         "import sys; sys.path.insert(0, sys.argv[1])\n"
-        "from test_lower import Draw\nfrom flow.engines.lower import lower_graph\n"
-        "print([cone.ops for seed in range(0, 40, 5) for cone in lower_graph(Draw(seed).graph())])"
+        "from test_lower import Draw\nfrom flow.engines.lower import lower_graph, runs\n"
+        "graphs = [Draw(seed).graph() for seed in range(0, 40, 5)]\n"
+        "print([cone.ops for graph in graphs for cone in lower_graph(graph, runs(graph))])"
     )
     answers = {
         subprocess.run(
@@ -429,7 +430,7 @@ def test_public_networks(file: str, weight_kind: str, relu_kind: str, most_adder
             nodes.append(relu(relu_kind, weights.shape[1], f"r{k}", f"d{k}"))
     graph = Graph("public", tuple(nodes), ("x",), (nodes[-1].name,))
     verify(graph)
-    cones = lower_graph(graph)
+    cones = lower_graph(graph, runs(graph))
     rng = np.random.default_rng(0)
     raw = rng.integers(-32768, 32768, (400, 16))
     assert_equal(graph, cones, np.concatenate([raw, raw // 64]))

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from flow.device.parts import find_part
-from flow.engines.memory import block_layout, bram_halves, rom_luts, varying_bits
+from flow.engines.memory import block_layout, rom_luts
 from flow.synth.yosys import synthesize
 from tests.synth.designs import roms_design, write_run
 
@@ -28,21 +28,16 @@ def test_blocks_and_flip_flops_are_what_yosys_maps(tmp_path: Path, part: str) ->
     family = find_part(part).family
     for k, (words, width) in enumerate(shapes):
         found = rows[f"rom_{k}"]
-        assert found.bram == -(-bram_halves(words, width, family) // 2), (words, width)
+        assert found.bram == -(-block_layout(words, width, family).halves // 2), (words, width)
         assert found.ff == block_layout(words, width, family).select_bits, (words, width)
-    assert result.total.bram == -(-sum(bram_halves(*shape, family) for shape in shapes) // 2)
+    assert result.total.bram == -(-sum(block_layout(*shape, family).halves for shape in shapes) // 2)
 
 
 def test_a_deep_memory_shares_lanes_between_banks() -> None:
     layout = block_layout(3000, 10, "xcup")
     assert (layout.count, layout.lane, layout.banks, layout.select_bits) == (1, 36, 3, 2)
-    assert bram_halves(64, 512, "ecp5") == 30
-    assert bram_halves(37, 10, "xc7") == 1
-
-
-def test_bits_that_never_change_are_not_counted() -> None:
-    assert varying_bits([0b1011, 0b1001, 0b1000]) == 2
-    assert varying_bits([5, 5]) == 0
+    assert block_layout(64, 512, "ecp5").halves == 30
+    assert block_layout(37, 10, "xc7").halves == 1
 
 
 @pytest.mark.eda
@@ -57,13 +52,13 @@ def test_luts_of_random_contents(tmp_path: Path, part: str) -> None:
     rows = {row.module: row.resources for row in result.instances}
     family = find_part(part).family
     found = {shape: rows[f"rom_{k}"].lut for k, shape in enumerate(shapes)}
-    estimated = {shape: rom_luts(*shape, family) for shape in shapes}
+    estimated = {shape: rom_luts(width, words, family) for shape in shapes for words, width in [shape]}
     assert result.total.bram == 0
     assert sum(estimated.values()) == pytest.approx(sum(found.values()), rel=0.1), (found, estimated)
 
 
-def test_luts_grow_in_proportion_beyond_the_measured_sizes() -> None:
-    assert rom_luts(2000, 10, "ecp5") == 2 * rom_luts(1000, 10, "ecp5")
+def test_luts_of_large_memories_grow_in_proportion() -> None:
+    assert rom_luts(16, 2000, "ecp5") == 2 * rom_luts(16, 1000, "ecp5")
     draw = random.Random(1)
     for words in sorted(draw.sample(range(2, 3000), 40)):
-        assert rom_luts(words, 1000, "ice40") >= rom_luts(words, 1000, "ecp5")
+        assert rom_luts(1000, words, "ice40") >= rom_luts(1000, words, "ecp5")

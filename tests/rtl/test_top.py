@@ -62,7 +62,7 @@ def branches() -> Graph:
 
 
 def built(graph: Graph, depths: tuple[int, ...]) -> tuple[tuple[Module, ...], Signature]:
-    placement = place(connect(lower_graph(graph), graph.outputs), depths, DELAYS)
+    placement = place(connect(lower_graph(graph, runs(graph)), graph.outputs), depths, DELAYS)
     return unrolled_top(graph, placement)
 
 
