@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import PlainSerializer, PlainValidator
@@ -37,7 +37,13 @@ class Node:
     name: unique identifier, legal in C++ and SystemVerilog. label: the layer's name in the user's model.
     inputs: names of the nodes that feed this one. shape: of the output tensor, without the batch axis.
     type: of the output's elements.
+
+    arity: number of inputs, None for one or more. elementwise: whether each output element depends on the same element
+    of the only input alone, with parameters that repeat along the last axis.
     """
+
+    arity: ClassVar[int | None] = 1
+    elementwise: ClassVar[bool] = False
 
     name: str
     label: str

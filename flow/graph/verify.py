@@ -27,7 +27,7 @@ def verify(graph: Graph) -> None:
         missing = [name for name in node.inputs if name not in seen]
         if missing:
             raise ValueError(f"{where}: reads {', '.join(missing)} before it is computed")
-        if len(node.inputs) != (0 if node.kind == "input" else 1):
+        if len(node.inputs) != node.arity and (node.arity is not None or not node.inputs):
             raise ValueError(f"{where}: has {len(node.inputs)} inputs")
         if not node.shape or min(node.shape) < 1:
             raise ValueError(f"{where}: shape {node.shape} has no elements")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from flow.fixed import FixedArray, FixedType, cast, integers
 from flow.graph.node import Codes, Node
@@ -15,6 +15,8 @@ class Affine(Node):
 
     scale, bias: raw integers, shape (last axis,). As hls4ml's `normalize` (nnet_batchnorm.h).
     """
+
+    elementwise: ClassVar[bool] = True
 
     scale: Codes
     bias: Codes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from flow.fixed import FixedArray, cast
 from flow.graph.node import Node
@@ -12,6 +12,8 @@ from flow.graph.node import Node
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Quantize(Node):
     """Assign each element to the output type."""
+
+    elementwise: ClassVar[bool] = True
 
     kind: Literal["quantize"] = "quantize"
 

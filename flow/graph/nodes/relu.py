@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -18,6 +18,8 @@ class Relu(Node):
     slope: raw integer of `slope_type`; without a slope type negative elements become 0.
     As hls4ml's `relu` and `leaky_relu` (nnet_activation.h): each branch is exact before the assignment.
     """
+
+    elementwise: ClassVar[bool] = True
 
     slope: int = 0
     slope_type: FixedType | None = None

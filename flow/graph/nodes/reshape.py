@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from flow.fixed import FixedArray
 from flow.graph.node import Node
@@ -12,6 +12,8 @@ from flow.graph.node import Node
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Reshape(Node):
     """Rename the axes; the type is the input's."""
+
+    elementwise: ClassVar[bool] = True
 
     kind: Literal["reshape"] = "reshape"
 

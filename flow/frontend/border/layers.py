@@ -1,0 +1,77 @@
+"""From hls4ml's layers to nodes: which file translates which class."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from flow.errors import UserError
+from flow.frontend.border.activation import activation
+from flow.frontend.border.affine import affine
+from flow.frontend.border.copy import Copy, label_for
+from flow.frontend.border.dense import dense
+from flow.frontend.border.types import fixed_type
+from flow.graph.graph import Graph
+from flow.graph.nodes import AnyNode, Input, Reshape
+from flow.graph.verify import verify
+
+_IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_SUPPORTED = (
+    "Dense on a flat tensor, linear and quantizing activations, ReLU, LeakyReLU, BatchNormalization, Flatten, Reshape"
+)
+
+
+def to_graph(model: Any, *, name: str, label_of: Mapping[str, str], notes: tuple[str, ...] = ()) -> Graph:
+    """Copy hls4ml's ModelGraph, its `vitis:ip` flow complete, into a graph of nodes.
+
+    label_of: hls4ml layer name -> the user's layer name. Raises UserError, naming the layer, for what is not
+    supported.
+    """
+    copy = Copy(label_of)
+    for layer in model.get_layers():
+        _add(copy, layer)
+    graph = Graph(
+        name=name,
+        nodes=tuple(copy.nodes),
+        inputs=tuple(copy.made_by[tensor] for tensor in model.inputs),
+        outputs=tuple(copy.made_by[tensor] for tensor in model.outputs),
+        notes=notes + tuple(copy.notes),
+    )
+    verify(graph)
+    return graph
+
+
+def _add(copy: Copy, layer: Any) -> None:
+    """Append the node of one layer."""
+    name, kind = str(layer.name), str(layer.class_name)
+    label = label_for(name, copy.label_of)
+    where = f"layer '{label}' ({kind})"
+    if not _IDENTIFIER.fullmatch(name):
+        raise UserError(f"{where}: the name '{name}' is not legal in C++; letters, digits and _ are")
+    variable = layer.get_output_variable()
+    common: dict[str, Any] = {
+        "name": name,
+        "label": label,
+        "inputs": copy.feeding(layer) if kind != "Input" else (),
+        "shape": tuple(int(n) for n in variable.shape),
+        "type": fixed_type(variable.type.precision, f"{where}: output"),
+    }
+    copy.append(_node(copy, kind, layer, where, common))
+    copy.made_by.update(dict.fromkeys((str(tensor) for tensor in layer.outputs), name))
+
+
+def _node(copy: Copy, kind: str, layer: Any, where: str, common: dict[str, Any]) -> AnyNode:
+    match kind:
+        case "Input":
+            return Input(**common)
+        case "Dense":
+            return dense(copy, layer, where, common)
+        case "BatchNormalization" | "ApplyAlpha":
+            return affine(copy, layer, where, common)
+        case "Activation" | "ParametrizedActivation":
+            return activation(copy, layer, where, common)
+        case "Reshape":
+            return Reshape(**{**common, "type": copy.type_before(common)})
+        case _:
+            raise UserError(f"{where} is not supported yet; {_SUPPORTED} are")
