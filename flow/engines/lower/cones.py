@@ -1,0 +1,60 @@
+"""From runs of nodes to cones: the integer operations that compute them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flow.engines.adder_graph import solve_matrix
+from flow.engines.cone import Cone, ConeBuilder, Port
+from flow.engines.lower.dense import Solve
+from flow.engines.lower.nodes import lower_node
+from flow.engines.lower.open_sum import Sum, total
+from flow.engines.sums import Term
+from flow.graph.graph import Graph
+from flow.graph.node import Node
+from flow.graph.nodes import Reshape
+
+
+def lower_graph(graph: Graph, groups: tuple[tuple[str, ...], ...], *, solve: Solve = solve_matrix) -> tuple[Cone, ...]:
+    """Lower runs in topological order; each cone knows the range that the cones before it really produce."""
+    ranges: dict[str, tuple[int, int]] = {}
+    cones = []
+    for run in groups:
+        cone = lower(graph, run, solve=solve, ranges=ranges)
+        ranges[run[-1]] = cone.output_range
+        cones.append(cone)
+    return tuple(cones)
+
+
+def lower(
+    graph: Graph,
+    run: tuple[str, ...],
+    *,
+    solve: Solve = solve_matrix,
+    ranges: Mapping[str, tuple[int, int]] | None = None,
+) -> Cone:
+    """Build the cone of a run, bit-exact with its nodes' `evaluate`.
+
+    solve: builds the adder graphs of constant matrix products. ranges: (lo, hi) of edges, where more is known than
+    their types. Raises VerificationError when a solved graph is wrong.
+    """
+    nodes = tuple(graph.node(name) for name in run)
+    edges = tuple(dict.fromkeys(name for node in nodes for name in node.inputs if name not in run))
+    ports = tuple(Port(edge, graph.node(edge).size, *_edge_range(graph, edge, ranges or {})) for edge in edges)
+    builder = ConeBuilder(run[-1], ports)
+    values = {
+        edge: tuple(Sum((Term(builder.read(port, k)),)) for k in range(ports[port].size))
+        for port, edge in enumerate(edges)
+    }
+    for node in nodes:
+        feeding = graph.feeding(node)
+        args, kinds = tuple(values[source.name] for source in feeding), tuple(source.type for source in feeding)
+        values[node.name] = lower_node(builder, node, args, kinds, solve)
+    return builder.finish(tuple(total(builder, element) for element in values[run[-1]]))
+
+
+def _edge_range(graph: Graph, edge: str, ranges: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
+    node: Node = graph.node(edge)
+    while node.name not in ranges and isinstance(node, Reshape):
+        node = graph.node(node.inputs[0])  # a reshape's own modes say nothing about its values
+    return ranges.get(node.name, (node.type.lo, node.type.hi))
