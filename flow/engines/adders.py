@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flow.engines.cone import ADDER_DELAY, Add, signed_width
+from flow.engines.cone import ADDER_DELAY, Add
 from flow.engines.linear_form import LinearForm
 from flow.engines.sums import Products, Term, add_balanced, signed_digits
+from flow.engines.widths import signed_width
 from flow.errors import VerificationError
 from flow.fixed import IntArray
 

@@ -12,16 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from flow.engines import arithmetic
 from flow.engines.linear_form import LinearForm
 from flow.engines.rounding import one_signed, rounded, rounding_offset
+from flow.engines.widths import signed_width
 from flow.fixed import FixedType, IntArray, Overflow, Rounding, integers, limit, round_off
-
-
-def signed_width(lo: int, hi: int) -> int:
-    """Return the bits of the smallest two's complement number that holds lo..hi."""
-    return (
-        max(lo.bit_length() if lo >= 0 else (~lo).bit_length(), hi.bit_length() if hi >= 0 else (~hi).bit_length()) + 1
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +86,15 @@ class Select:
     other: int
 
 
-Op = Read | Constant | Add | Shift | Round | Limit | Select
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """Give `values[a]`; the range of `a` lies within the table."""
+
+    a: int
+    values: tuple[int, ...]
+
+
+Op = Read | Constant | Add | Shift | Round | Limit | Select | Lookup
 
 
 def operands(op: Op) -> tuple[int, ...]:
@@ -155,6 +158,8 @@ def op_delay(op: Op, width: int) -> int:
             return LEVEL_DELAY
         case Limit(mode=mode):
             return 0 if mode is Overflow.WRAP else 2 * LEVEL_DELAY
+        case Lookup(values=values):
+            return LEVEL_DELAY * max(1, ((len(values) - 1).bit_length() + 1) // 2 - 1)
         case _:
             return 0
 
@@ -242,6 +247,16 @@ class ConeBuilder:
         if form_a is not None and form_b is not None:
             form = form_a.plus(form_b, shift_a=shift_a, shift_b=shift_b, subtract=subtract)
         return self._append(Add(a, b, shift_a, shift_b, subtract), lo, hi, form)
+
+    def unshifted(self, a: int) -> tuple[int, int]:
+        """Return (value, zeros) with `a` = value << zeros as far as wiring tells."""
+        return self._unshifted(a, 0)
+
+    def narrowed(self, a: int, bounds: tuple[int, int]) -> int:
+        """Return `a`, known to lie within `bounds` by more than its operands' ranges."""
+        lo, hi = max(self._ranges[a][0], bounds[0]), min(self._ranges[a][1], bounds[1])
+        self._ranges[a] = lo, hi
+        return self.constant(lo) if lo == hi else a
 
     def _unshifted(self, a: int, shift: int) -> tuple[int, int]:
         """Return what stands before wiring: a Shift's operand, a constant without its trailing zeros."""
@@ -355,6 +370,32 @@ class ConeBuilder:
             lo, hi = max(lo, bounds[0]), min(hi, bounds[1])
         return self._append(Select(a, positive, other), lo, hi)
 
+    def maximum(self, a: int, b: int) -> int:
+        """Append the larger one of two values."""
+        (alo, ahi), (blo, bhi) = self._ranges[a], self._ranges[b]
+        return self.select(self.add(a, b, subtract=True), a, b, (max(alo, blo), max(ahi, bhi)))
+
+    def minimum(self, a: int, b: int) -> int:
+        """Append the smaller one of two values."""
+        (alo, ahi), (blo, bhi) = self._ranges[a], self._ranges[b]
+        return self.select(self.add(a, b, subtract=True), b, a, (min(alo, blo), min(ahi, bhi)))
+
+    def multiply(self, a: int, b: int) -> int:
+        """Append `a * b`, built from adders."""
+        return arithmetic.multiply(self, a, b)
+
+    def divide(self, a: int, divisor: int, *, towards_zero: bool) -> int:
+        """Append the integer quotient of a value and a positive constant, rounded down or towards zero."""
+        return arithmetic.divide(self, a, divisor, towards_zero=towards_zero)
+
+    def lookup(self, a: int, values: tuple[int, ...]) -> int:
+        """Append `values[a]`; raise ValueError where the range of `a` goes beyond the table."""
+        return arithmetic.lookup(self, a, values)
+
+    def table(self, a: int, values: tuple[int, ...], bounds: tuple[int, int]) -> int:
+        """Append a Lookup as it stands; bounds: of what can be read."""
+        return self._append(Lookup(a, values), *bounds)
+
     def cast(self, a: int, fraction: int, target: FixedType) -> int:
         """Append an assignment of a value with `fraction` fraction bits to a type."""
         drop = fraction - target.fraction
@@ -386,7 +427,7 @@ def _limited(lo: int, hi: int, target: FixedType) -> tuple[int, int]:
     return target.lo, target.hi
 
 
-def _renumber(op: Op, new: dict[int, int]) -> Op:
+def _renumber(op: Op, new: dict[int, int]) -> Op:  # noqa: PLR0911 (one per kind of operation)
     match op:
         case Read() | Constant():
             return op
@@ -400,6 +441,8 @@ def _renumber(op: Op, new: dict[int, int]) -> Op:
             return Limit(new[a], width, signed, mode)
         case Select(a, positive, other):
             return Select(new[a], new[positive], new[other])
+        case Lookup(a, values):
+            return Lookup(new[a], values)
 
 
 def run_cone(cone: Cone, tensors: tuple[IntArray, ...]) -> IntArray:
@@ -426,6 +469,9 @@ def run_cone(cone: Cone, tensors: tuple[IntArray, ...]) -> IntArray:
                 value = limit(integers(values[a], cone.width(a) + 1), op.type)
             case Select(a, positive, other):
                 value = np.where(values[a] > 0, values[positive], values[other])
+            case Lookup(a, entries):
+                table = integers(np.array(entries, dtype=object), bits)
+                value = table[values[a].astype(np.int64)]
         values.append(integers(value, bits))
     return np.stack([values[v] for v in cone.outputs], axis=1)
 

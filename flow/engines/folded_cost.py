@@ -16,7 +16,6 @@ import numpy as np
 from flow.device.delays import Delays, delays_of
 from flow.device.parts import Family, Part
 from flow.engines.area import XILINX, area
-from flow.engines.cone import signed_width
 from flow.engines.converter import Converter
 from flow.engines.engine import Resources
 from flow.engines.folded import Folded
@@ -25,6 +24,7 @@ from flow.engines.folded_pipeline import placed_lane
 from flow.engines.lane import Lane, dense_of, lane_of
 from flow.engines.memory import block_layout, rom_luts
 from flow.engines.multiplier import dsp_halves, pair_width, product_flip_flops
+from flow.engines.widths import signed_width
 from flow.fixed import IntArray
 from flow.graph.graph import Graph
 from flow.graph.nodes import Dense

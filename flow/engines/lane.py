@@ -12,10 +12,11 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from flow.engines.cone import Cone, ConeBuilder, Port, signed_width
+from flow.engines.cone import Cone, ConeBuilder, Port
 from flow.engines.folded import Folded
 from flow.engines.lower import Sum, assigned, limited, lower_elementwise, rounded_off, sum_range, total
 from flow.engines.sums import Term
+from flow.engines.widths import signed_width
 from flow.fixed import FixedType, IntArray, Overflow
 from flow.graph.graph import Graph
 from flow.graph.node import Node

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
-from flow.engines.cone import signed_width
+from flow.engines.widths import signed_width
 
 
 @dataclass(frozen=True, slots=True)
