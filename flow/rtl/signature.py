@@ -13,16 +13,17 @@ from flow.errors import UserError
 from flow.fixed import FixedType
 from flow.stored import check_format, load_stored
 
-FORMAT = 2
+FORMAT = 3
 CURE = "build the design again: fpgaflow build"
 
 
 @dataclass(frozen=True, slots=True)
 class TensorPort:
-    """Describe a tensor on a packed port or signal.
+    """Describe a tensor on a packed port or signal, which carries `lanes` of its elements in one beat.
 
-    Element k (row-major over `shape`) is bits [offset + k·width, offset + (k+1)·width) with width = type.width,
-    two's complement where the type is signed.
+    Element k (row-major over `shape`) comes in beat k // lanes, in bits [offset + j·width, offset + (j+1)·width) with
+    j = k % lanes and width = type.width, two's complement where the type is signed. What the last beat carries beyond
+    the tensor has no meaning.
     """
 
     name: str
@@ -30,6 +31,7 @@ class TensorPort:
     shape: tuple[int, ...]
     type: FixedType
     offset: int
+    lanes: int
 
     @property
     def size(self) -> int:
@@ -40,19 +42,22 @@ class TensorPort:
         return n
 
     @property
+    def beats(self) -> int:
+        """Return the beats in which the tensor comes."""
+        return -(-self.size // self.lanes)
+
+    @property
     def bits(self) -> int:
-        """Return the bits that the tensor takes."""
-        return self.size * self.type.width
+        """Return the bits of one beat."""
+        return self.lanes * self.type.width
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
     """Describe an edge between engines as it can be watched at the top level.
 
-    name: of the edge. node: whose output it carries. data, valid: signals of the top module. tensor: the whole of it;
-    lanes: its elements in one beat. Element k stands in beat k // lanes at lane k % lanes; what the last beat carries
-    beyond the tensor has no meaning. cycles: when the beats are valid, counted from the first input beat of an
-    inference.
+    name: of the edge. node: whose output it carries. data, valid: signals of the top module. tensor: how it stands on
+    data. cycles: when the beats are valid, counted from the first input beat of an inference.
     """
 
     name: str
@@ -60,7 +65,6 @@ class Edge:
     data: str
     valid: str
     tensor: TensorPort
-    lanes: int
     cycles: tuple[int, ...]
 
 
@@ -92,8 +96,10 @@ class Signature:
     """Describe the top module.
 
     Ports: clk_i; rst_i (synchronous, active high, resets valid bits and what controls the engines); valid_i, data_i: an
-    inference's input; valid_o, data_o: its result; overrun_o: rises when an inference starts before the interval has
-    passed.
+    inference's input, a beat at a time; valid_o, data_o: its result, likewise; overrun_o: rises when an inference starts
+    before the interval has passed, or a beat of one comes before it is due.
+    input_cycles, output_cycles: when beats come and leave, counted from the first that comes. A tensor of a single beat
+    comes with the first beat of the others, and leaves with the last of them.
     latency_cycles: from the edge that captures the first input beat to the edge at which a register could capture
     the last output beat. interval_cycles: the II.
     """
@@ -103,6 +109,8 @@ class Signature:
     top: str
     latency_cycles: int
     interval_cycles: int
+    input_cycles: tuple[int, ...]
+    output_cycles: tuple[int, ...]
     inputs: tuple[TensorPort, ...]
     outputs: tuple[TensorPort, ...]
     edges: tuple[Edge, ...]

@@ -82,9 +82,9 @@ class _Top:
         self.graph = graph
         self.flow = flow
         self.engines = engines
-        self.inputs = tensor_ports(graph, graph.inputs)
-        self.outputs = tensor_ports(graph, graph.outputs)
         self.edges = {edge.name: edge for edge in flow.timeline.edges}
+        self.inputs = tensor_ports(graph, tuple(self.edges[name] for name in graph.inputs))
+        self.outputs = tensor_ports(graph, tuple(self.edges[name] for name in flow.timeline.outputs))
         self.data = {name: Signal(f"edge_{name}", self._beat_bits(edge)) for name, edge in self.edges.items()}
         self.valid = {name: Signal(f"valid_at_{name}", 1) for name in self.edges}
         self.schedules = {name: self.edges[name].schedule for name in graph.inputs}
@@ -143,6 +143,8 @@ class _Top:
             name,
             self.latency,
             interval,
+            max((self.schedules[name].cycles for name in self.graph.inputs), key=len),
+            self.schedules[self.latest].cycles,
             self.inputs,
             self.outputs,
             tuple(self._watched(edge) for edge in self.edges.values()),
@@ -262,9 +264,9 @@ class _Top:
         self.items += [Comment("what only benches read"), Wire(Signal("unused_taps", 1), sink)]
 
     def _watched(self, edge: TimedEdge) -> Edge:
-        (tensor,) = tensor_ports(self.graph, (edge.node,))
+        (tensor,) = tensor_ports(self.graph, (edge,))
         data, valid = self.data[edge.name].name, self.valid[edge.name].name
-        return Edge(edge.name, edge.node, data, valid, tensor, edge.lanes, self.schedules[edge.name].cycles)
+        return Edge(edge.name, edge.node, data, valid, tensor, self.schedules[edge.name].cycles)
 
 
 def _stored(modules: tuple[Module, ...]) -> Iterator[StoredMemory]:
@@ -297,13 +299,13 @@ def converter_parameters(converter: Converter, width: int) -> dict[str, int]:
     return parameters
 
 
-def tensor_ports(graph: Graph, names: tuple[str, ...]) -> tuple[TensorPort, ...]:
-    """Return how the tensors of these nodes stand on one packed port, the first at bit 0."""
+def tensor_ports(graph: Graph, edges: tuple[TimedEdge, ...]) -> tuple[TensorPort, ...]:
+    """Return how the tensors of these edges stand on one packed port, the first at bit 0."""
     ports = []
     offset = 0
-    for name in names:
-        node = graph.node(name)
-        ports.append(TensorPort(node.name, node.label, node.shape, node.type, offset))
+    for edge in edges:
+        node = graph.node(edge.node)
+        ports.append(TensorPort(node.name, node.label, node.shape, node.type, offset, edge.lanes))
         offset += ports[-1].bits
     return tuple(ports)
 
