@@ -14,6 +14,7 @@ from flow.engines.module import (
     Instance,
     Item,
     Join,
+    Memory,
     Module,
     Number,
     Port,
@@ -40,6 +41,12 @@ def print_module(module: Module) -> str:
         _print_item(lines, item)
     lines += ["endmodule", ""]
     return "\n".join(lines)
+
+
+def print_memory(memory: Memory) -> str:
+    """Return the text of a memory's file: one word a line, in as many hexadecimal digits as its width takes."""
+    digits = -(-memory.width // 4)
+    return "".join(f"{word:0{digits}x}\n" for word in memory.words)
 
 
 def comment_text(text: str) -> str:
@@ -72,15 +79,17 @@ def _print_item(lines: list[str], item: Item) -> None:
             for signal, value in loads:
                 lines += _folded(f"    {signal.name} <= {_text(value)};")
             lines.append("  end")
-        case Rom(memory, style, address, word):
+        case Rom(memory, style, address, word, clocked):
             lines += [
                 f'  (* rom_style = "{style}" *) logic {_kind(word)}words[{len(memory.words)}];',
                 f'  initial $readmemh("{memory.name}.mem", words);',
                 f"  logic {_kind(word)}{word.name};",
-                "  always_ff @(posedge clk_i) begin",
-                *_folded(f"    {word.name} <= words[{_text(address)}];"),
-                "  end",
             ]
+            read = f"words[{_text(address)}];"
+            if clocked:
+                lines += ["  always_ff @(posedge clk_i) begin", *_folded(f"    {word.name} <= {read}"), "  end"]
+            else:
+                lines += _folded(f"  assign {word.name} = {read}")
         case Instance(module, name, parameters, connections):
             given = ", ".join(f".{key}({value})" for key, value in parameters)
             lines.append(f"  {module} {f'#({given}) ' if given else ''}{name} (")

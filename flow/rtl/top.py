@@ -83,8 +83,8 @@ class _Top:
         self.flow = flow
         self.engines = engines
         self.edges = {edge.name: edge for edge in flow.timeline.edges}
-        self.inputs = tensor_ports(graph, tuple(self.edges[name] for name in graph.inputs))
-        self.outputs = tensor_ports(graph, tuple(self.edges[name] for name in flow.timeline.outputs))
+        self.inputs = self._ports(graph.inputs)
+        self.outputs = self._ports(flow.timeline.outputs)
         self.data = {name: Signal(f"edge_{name}", self._beat_bits(edge)) for name, edge in self.edges.items()}
         self.valid = {name: Signal(f"valid_at_{name}", 1) for name in self.edges}
         self.schedules = {name: self.edges[name].schedule for name in graph.inputs}
@@ -95,6 +95,10 @@ class _Top:
         self.items: list[Item] = []
         self.read: set[str] = set(flow.timeline.outputs)
         self.taken = {f"u_{block.output}" for block in flow.blocks}
+
+    def _ports(self, edges: tuple[str, ...]) -> tuple[TensorPort, ...]:
+        beats = tuple(self.edges[name] for name in edges)
+        return tensor_ports(self.graph, tuple(e.node for e in beats), tuple(e.lanes for e in beats))
 
     def _beat_bits(self, edge: TimedEdge) -> int:
         return edge.lanes * self.graph.node(edge.node).type.width
@@ -264,7 +268,7 @@ class _Top:
         self.items += [Comment("what only benches read"), Wire(Signal("unused_taps", 1), sink)]
 
     def _watched(self, edge: TimedEdge) -> Edge:
-        (tensor,) = tensor_ports(self.graph, (edge,))
+        (tensor,) = self._ports((edge.name,))
         data, valid = self.data[edge.name].name, self.valid[edge.name].name
         return Edge(edge.name, edge.node, data, valid, tensor, self.schedules[edge.name].cycles)
 
@@ -299,13 +303,16 @@ def converter_parameters(converter: Converter, width: int) -> dict[str, int]:
     return parameters
 
 
-def tensor_ports(graph: Graph, edges: tuple[TimedEdge, ...]) -> tuple[TensorPort, ...]:
-    """Return how the tensors of these edges stand on one packed port, the first at bit 0."""
+def tensor_ports(graph: Graph, names: tuple[str, ...], lanes: tuple[int, ...] | None = None) -> tuple[TensorPort, ...]:
+    """Return how the tensors of these nodes stand on one packed port, the first at bit 0.
+
+    lanes: elements of one beat for each; without them the tensors are whole.
+    """
     ports = []
     offset = 0
-    for edge in edges:
-        node = graph.node(edge.node)
-        ports.append(TensorPort(node.name, node.label, node.shape, node.type, offset, edge.lanes))
+    for k, node in enumerate(graph.node(name) for name in names):
+        beat = node.size if lanes is None else lanes[k]
+        ports.append(TensorPort(node.name, node.label, node.shape, node.type, offset, beat))
         offset += ports[-1].bits
     return tuple(ports)
 
