@@ -33,11 +33,12 @@ from flow.engines.module import (
     whole,
 )
 from flow.engines.pipeline import PlacedCone
+from flow.engines.tables import table_modules
 from flow.files import replace_folder, write_whole
 from flow.graph.graph import Graph
 from flow.latency.schedule import Schedule, latest
 from flow.latency.timeline import Edge as TimedEdge
-from flow.rtl.printer import print_module
+from flow.rtl.printer import print_memory, print_module
 from flow.rtl.signature import FORMAT, Edge, HashedFile, Signature, StoredMemory, TensorPort, signature_to_json
 
 CLOCK, RESET, VALID_IN = Signal("clk_i", 1), Signal("rst_i", 1), Signal("valid_i", 1)
@@ -127,7 +128,8 @@ class _Top:
         interval = self.flow.timeline.interval
         self._place("flow_interval_guard", self._service("interval"), {"Interval": interval}, guard)
         self._add_inputs(data_i)
-        modules = tuple(module for block in self.flow.blocks for module in self._add_block(block))
+        placed = [module for block in self.flow.blocks for module in self._add_block(block)]
+        modules = tuple({module.name: module for module in placed}.values())  # engines share equal tables
         self._add_outputs(data_o)
         self._add_sink()
         ports = [Port("input", s) for s in (CLOCK, RESET, VALID_IN, data_i)]
@@ -203,7 +205,7 @@ class _Top:
             return ()
         engine = self.engines[block.output]
         if isinstance(engine, PlacedCone):
-            return (self._add_cone(block, block.what.nodes, engine),)
+            return (*table_modules(engine), self._add_cone(block, block.what.nodes, engine))
         self._add_serial(block, engine.top.name, {})
         return engine.modules
 
@@ -331,16 +333,14 @@ def hand_written_text(name: str) -> str:
 def write_rtl(folder: Path, modules: tuple[Module, ...], signature: Signature) -> Signature:
     """Write `rtl/*.sv`, `rtl/*.mem` and `signature.json` into a run's folder; return the signature with all hashes.
 
-    Replaces what lies there; the hand-written modules that are instantiated are copied beside the generated ones. A
-    memory's file has one word a line, in as many hexadecimal digits as its width takes.
+    Replaces what lies there; the hand-written modules that are instantiated are copied beside the generated ones.
     """
     texts = {f"rtl/{module.name}.sv": print_module(module).encode() for module in modules}
     used = {item.module for module in modules for item in module.items if isinstance(item, Instance)}
     for name in used - {module.name for module in modules}:
         texts[f"rtl/{name}.sv"] = hand_written_text(name).encode()
     for memory in (item.memory for module in modules for item in module.items if isinstance(item, Rom)):
-        digits = -(-memory.width // 4)
-        texts[_file(memory)] = "".join(f"{word:0{digits}x}\n" for word in memory.words).encode()
+        texts[_file(memory)] = print_memory(memory).encode()
     folder.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(dir=folder, prefix=".rtl."))
     try:
