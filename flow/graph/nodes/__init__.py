@@ -11,14 +11,30 @@ from flow.graph.nodes.conv import Conv
 from flow.graph.nodes.dense import Dense
 from flow.graph.nodes.depthwise import DepthwiseConv
 from flow.graph.nodes.dot import Dot
+from flow.graph.nodes.embedding import Embedding
 from flow.graph.nodes.input import Input
 from flow.graph.nodes.merge import Merge
+from flow.graph.nodes.pool import Pool
 from flow.graph.nodes.quantize import Quantize
+from flow.graph.nodes.rearrange import Rearrange
 from flow.graph.nodes.relu import Relu
 from flow.graph.nodes.reshape import Reshape
 
 AnyNode = Annotated[
-    Input | Dense | Conv | DepthwiseConv | Quantize | Relu | Affine | Reshape | Merge | Dot, Field(discriminator="kind")
+    Input
+    | Dense
+    | Conv
+    | DepthwiseConv
+    | Quantize
+    | Relu
+    | Affine
+    | Reshape
+    | Rearrange
+    | Pool
+    | Embedding
+    | Merge
+    | Dot,
+    Field(discriminator="kind"),
 ]
 
 __all__ = [
@@ -28,9 +44,12 @@ __all__ = [
     "Dense",
     "DepthwiseConv",
     "Dot",
+    "Embedding",
     "Input",
     "Merge",
+    "Pool",
     "Quantize",
+    "Rearrange",
     "Relu",
     "Reshape",
 ]
