@@ -13,12 +13,14 @@ from flow.graph.nodes.depthwise import DepthwiseConv
 from flow.graph.nodes.dot import Dot
 from flow.graph.nodes.embedding import Embedding
 from flow.graph.nodes.input import Input
+from flow.graph.nodes.layer_norm import LayerNorm
 from flow.graph.nodes.merge import Merge
 from flow.graph.nodes.pool import Pool
 from flow.graph.nodes.quantize import Quantize
 from flow.graph.nodes.rearrange import Rearrange
 from flow.graph.nodes.relu import Relu
 from flow.graph.nodes.reshape import Reshape
+from flow.graph.nodes.softmax import Argmax, LegacySoftmax, Softmax
 
 AnyNode = Annotated[
     Input
@@ -33,23 +35,31 @@ AnyNode = Annotated[
     | Pool
     | Embedding
     | Merge
-    | Dot,
+    | Dot
+    | Softmax
+    | LegacySoftmax
+    | Argmax
+    | LayerNorm,
     Field(discriminator="kind"),
 ]
 
 __all__ = [
     "Affine",
     "AnyNode",
+    "Argmax",
     "Conv",
     "Dense",
     "DepthwiseConv",
     "Dot",
     "Embedding",
     "Input",
+    "LayerNorm",
+    "LegacySoftmax",
     "Merge",
     "Pool",
     "Quantize",
     "Rearrange",
     "Relu",
     "Reshape",
+    "Softmax",
 ]
