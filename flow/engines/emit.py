@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from flow.engines.cone import Add, Limit, Read, Round, Select
+from flow.engines.cone import Add, Limit, Lookup, Read, Round, Select
 from flow.engines.module import (
     Assign,
     AsSigned,
@@ -12,6 +12,7 @@ from flow.engines.module import (
     Choose,
     Comment,
     Expr,
+    Instance,
     Item,
     Join,
     Module,
@@ -24,9 +25,11 @@ from flow.engines.module import (
     Slice,
     Unary,
     Wire,
+    whole,
 )
 from flow.engines.pipeline import PlacedCone
 from flow.engines.registers import Held, held_bits
+from flow.engines.tables import ADDRESS, WORD, table_memory
 from flow.engines.wiring import LITERAL, Bits, Cell, Segment
 from flow.fixed import FixedType, Overflow, Rounding
 
@@ -37,7 +40,7 @@ ZERO, ONE = Number(0, 1), Number(1, 1)
 def cone_module(
     cone: PlacedCone, inputs: tuple[FixedType, ...], output: FixedType, layers: tuple[str, ...] = ()
 ) -> Module:
-    """Return the module `flow_cone_<name>` of a cone.
+    """Return the module `flow_cone_<name>` of a cone; the tables that it places are modules of their own.
 
     inputs, output: types of the tensors' elements, which set how they are packed: element k of a tensor is bits
     [k·width, (k+1)·width). layers: labels of the layers that it computes, for its header. Ports: clk_i where it has
@@ -88,11 +91,12 @@ class _Emitter:
         if loads:
             items += [Comment(f"registers into stage {stage}"), Registers(tuple(loads))]
         wires = [
-            self._cell(k, cell)
+            item
             for k, (cell, live, at) in enumerate(
                 zip(self.wiring.cells, self.wiring.live, self.cone.stages, strict=True)
             )
             if live and at == stage
+            for item in self._cell(k, cell)
         ]
         if wires:
             items += [Comment(f"stage {stage}"), *wires]
@@ -113,7 +117,7 @@ class _Emitter:
         self.drivers[held.cell, held.stage] = (signal, low)
         return signal, Slice(before, low - base, high - low)
 
-    def _cell(self, k: int, cell: Cell) -> Wire:
+    def _cell(self, k: int, cell: Cell) -> list[Item]:
         live, stage = self.wiring.live[k], self.cone.stages[k]
         if isinstance(cell.op, Read):
             width = live.bit_length()
@@ -121,9 +125,17 @@ class _Emitter:
             value: Expr = self._element(cell.op, width)
         else:
             signal = Signal(self._name(k), cell.width, cell.signed)
+            if isinstance(cell.op, Lookup):
+                self.drivers[k, stage] = (signal, 0)
+                return [Wire(signal, None), self._table(cell, stage, signal)]
             value = self._value(cell, stage)
         self.drivers[k, stage] = (signal, 0)
-        return Wire(signal, value)
+        return [Wire(signal, value)]
+
+    def _table(self, cell: Cell, stage: int, word: Signal) -> Instance:
+        memory = table_memory(cell, self.wiring.table_width(cell))
+        address = self._bits(cell.args[0], stage)
+        return Instance(memory.name, f"u_{word.name}", (), ((ADDRESS, address), (WORD, whole(word))))
 
     def _element(self, op: Read, width: int) -> Expr:
         return Slice(self.ports[op.port], op.element * self.inputs[op.port].width, width)
@@ -256,6 +268,8 @@ def _unread(items: list[Item], ports: tuple[Signal, ...]) -> list[Expr]:
         if isinstance(item, Registers):
             declared += [signal for signal, _ in item.loads]
             waiting += [value for _, value in item.loads]
+        if isinstance(item, Instance):
+            waiting += [value for port, value in item.connections if port == ADDRESS]
     while waiting:
         match waiting.pop():
             case Slice(signal, low, width):

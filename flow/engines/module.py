@@ -228,13 +228,14 @@ class Memory:
 class Rom:
     """Declare a memory as the array `words`, and a register that is loaded with the addressed word at every clk_i.
 
-    style: `block` for block RAM, `logic` for LUTs.
+    style: `block` for block RAM, `logic` for LUTs. clocked: without it `word` is no register but follows the address.
     """
 
     memory: Memory
     style: OneOf["block", "logic"]
     address: Expr
     word: Signal
+    clocked: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from flow.engines.cone import Add, Cone, Constant, Limit, Op, Read, Round, Select, Shift, operands
+from flow.engines.cone import Add, Cone, Constant, Limit, Lookup, Op, Read, Round, Select, Shift, operands
 from flow.engines.rounding import one_signed, rounded
+from flow.engines.table_columns import bit_patterns, distinct_columns
 from flow.fixed import Overflow, Rounding, limit
 
 LITERAL = -1
@@ -150,7 +151,8 @@ class Cell:
 
     value: the operation of the cone that it belongs to. args: what it reads, by kind of operation:
     Read none; Add the bits that are really added; Round (kept, half, rest, sign); Limit the value; Select (test,
-    positive, other) where a test of one bit of a signed value is its sign, inverted.
+    positive, other) where a test of one bit of a signed value is its sign, inverted; Lookup the address, its output
+    being the table's columns.
     """
 
     value: int
@@ -181,6 +183,10 @@ class Wiring:
     def ports(self) -> tuple[int | None, ...]:
         """Return, per cell, the input tensor that it reads; None for all but Read."""
         return tuple(cell.op.port if isinstance(cell.op, Read) else None for cell in self.cells)
+
+    def table_width(self, cell: Cell) -> int:
+        """Return the bits of a cell's value, some of which may be constant or equal and have no column."""
+        return stored_width(*self.cone.ranges[cell.value])
 
     @property
     def outputs(self) -> tuple[Bits, ...]:
@@ -223,6 +229,8 @@ class _Wirer:
                 return self.cell(value, (self.views[a],), width, signed=signed)
             case Select():
                 return self._selected(value, op, width, signed=signed)
+            case Lookup():
+                return self._looked_up(value, op, width, signed=signed)
 
     def _shifted(self, a: Bits, bits: int) -> Bits:
         if not bits or not a.segments:
@@ -291,6 +299,18 @@ class _Wirer:
         mixed = self.cell(value, args, high - low, signed=signed and high == width)
         return _chained(positive.take(low), mixed, positive.drop(high), signed=signed)
 
+    def _looked_up(self, value: int, op: Lookup, width: int, *, signed: bool) -> Bits:
+        columns = {pattern: place for place, pattern in enumerate(distinct_columns(op.values, width))}
+        address = Bits(self.views[op.a].take((len(op.values) - 1).bit_length()).segments)
+        source = len(self.cells)
+        if columns:
+            self.cell(value, (address,), len(columns), signed=False)
+        bits = [
+            Segment(source, columns[pattern], 1) if pattern in columns else Segment(LITERAL, pattern & 1, 1)
+            for pattern in bit_patterns(op.values, width)
+        ]
+        return Bits(tuple(_joined(bits)), signed)
+
     def _hides_negatives(self, op: Select) -> bool:
         """Tell whether `positive` is 0 already where the tested value is not positive, as `other` is."""
         if self.cone.ranges[op.other] != (0, 0) or self.cone.ranges[op.positive][0] < 0:
@@ -344,6 +364,8 @@ class _Wirer:
                 return int(limit(np.array([args[0]], dtype=object), op.type)[0])
             case Select():
                 return args[1] if args[0] > 0 else args[2]
+            case Lookup(_, entries):
+                return entries[args[0]]
 
 
 def _single_bits(view: Bits) -> list[tuple[int, int]]:
@@ -383,6 +405,8 @@ def _trimmed(cell: Cell, width: int) -> Cell:
     """Return the cell without the top bits that nobody reads."""
     if width == cell.width or isinstance(cell.op, Read | Limit):
         return cell
+    if isinstance(cell.op, Lookup):
+        return replace(cell, width=width)
 
     def low(view: Bits) -> Bits:
         return Bits(view.take(width).segments) if view.width > width else view

@@ -15,6 +15,7 @@ from flow.engines.module import Binary, Module, Wire
 from flow.engines.network import connect
 from flow.engines.pipeline import place
 from flow.engines.registers import held_bits
+from flow.engines.tables import table_modules
 from flow.fixed import FixedType, Overflow, Rounding
 from flow.rtl.printer import print_module
 from tests.benches import Case, failures, lint, words
@@ -28,7 +29,13 @@ def case_of(cone: Cone, kinds: tuple[FixedType, ...], out: FixedType, depth: int
     module = cone_module(placement.cones[0], kinds, out, ("a label",))
     tensors = random_tensors(np.random.default_rng(seed), cone.inputs, BATCH)
     columns = tuple(words(t, kind) for t, kind in zip(tensors, kinds, strict=True))
-    return Case(module, depth, columns, words(run_cone(cone, tensors), out))
+    tables = table_modules(placement.cones[0])
+    return Case(module, depth, columns, words(run_cone(cone, tensors), out), tables)
+
+
+def sources(case: Case) -> list[str]:
+    """Return the names of a case's files."""
+    return [f"{module.name}.sv" for module in (*case.tables, case.module)]
 
 
 def every_mode() -> list[Case]:
@@ -84,9 +91,9 @@ def test_hardware_computes_what_the_cone_computes(tmp_path: Path) -> None:
     assert found[: len(cases) + 1] == [0] * (len(cases) + 1)
     assert all(found[len(cases) + 1 :]), "a fault in the hardware was not seen"
     for case in cases:
-        assert not lint(tmp_path, [tmp_path / f"{case.module.name}.sv"], case.module.name)
+        assert not lint(tmp_path, [tmp_path / name for name in sources(case)], case.module.name)
     done = subprocess.run(
-        [sys.executable, "-c", _YOSYS, *(f"{case.module.name}.sv" for case in cases)],
+        [sys.executable, "-c", _YOSYS, *dict.fromkeys(name for case in cases for name in sources(case))],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -103,7 +110,7 @@ def test_many_random_cones(tmp_path: Path, first: int) -> None:
     cases = drawn(range(first, first + 100))
     assert failures(tmp_path, cases) == [0] * 100
     for case in cases:
-        assert not lint(tmp_path, [tmp_path / f"{case.module.name}.sv"], case.module.name)
+        assert not lint(tmp_path, [tmp_path / name for name in sources(case)], case.module.name)
 
 
 _YOSYS = """

@@ -1,0 +1,59 @@
+"""Constant tables as modules: arrays that are read without a clock and filled by `$readmemh`.
+
+A table is a module of its own, so that synthesis maps equal ones once; an array in a file is what every tool takes at
+any size (a literal ends at 65,536 bits).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from functools import lru_cache
+
+from flow.engines.cone import Lookup
+from flow.engines.module import Assign, Memory, Module, Port, Rom, Signal, whole
+from flow.engines.pipeline import PlacedCone
+from flow.engines.table_columns import distinct_columns
+from flow.engines.wiring import Cell
+
+ADDRESS, WORD = "address_i", "word_o"
+
+
+def table_memory(cell: Cell, bits: int) -> Memory:
+    """Return the contents of a Lookup's cell; bits: of its values.
+
+    Its columns stand side by side, the first one at bit 0. The name tells the contents, so that equal tables are one
+    module.
+    """
+    assert isinstance(cell.op, Lookup)
+    return _memory(cell.op.values, bits, cell.width)
+
+
+@lru_cache(maxsize=256)
+def _memory(values: tuple[int, ...], bits: int, width: int) -> Memory:
+    columns = distinct_columns(values, bits)[:width]
+    words = tuple(sum((column >> k & 1) << place for place, column in enumerate(columns)) for k in range(len(values)))
+    digest = hashlib.sha256(f"{width} {words}".encode()).hexdigest()[:16]
+    return Memory(f"flow_table_{digest}", words, width)
+
+
+def table_modules(cone: PlacedCone) -> tuple[Module, ...]:
+    """Return the modules of a cone's tables, each once."""
+    found: dict[str, Module] = {}
+    for cell, live in zip(cone.wiring.cells, cone.wiring.live, strict=True):
+        if live and isinstance(cell.op, Lookup):
+            memory = table_memory(cell, cone.wiring.table_width(cell))
+            if memory.name not in found:
+                found[memory.name] = _module(memory)
+    return tuple(found.values())
+
+
+def _module(memory: Memory) -> Module:
+    address, word = Signal(ADDRESS, memory.address_width), Signal(WORD, memory.width)
+    read = Signal("word", memory.width)
+    header = (f"{memory.name}: a constant table of {len(memory.words)} words, {memory.name}.mem.", "Latency 0 cycles.")
+    return Module(
+        memory.name,
+        header,
+        (Port("input", address), Port("output", word)),
+        (Rom(memory, "logic", whole(address), read, clocked=False), Assign(word, whole(read))),
+    )
