@@ -20,6 +20,8 @@ from flow.frontend.qkeras import (
     QuantizedLinear,
     QuantizedPo2,
     QuantizedRelu,
+    QuantizedSigmoid,
+    QuantizedTanh,
     Quantizer,
     Ternary,
 )
@@ -28,14 +30,25 @@ _EPSILON = np.float32(1e-7)  # keras.backend.epsilon()
 _Singles = NDArray[np.float32]
 
 
-def quantize(quantizer: QuantizedBits | QuantizedLinear | QuantizedRelu, x: Floats) -> Floats:
-    """Return quantized activations (alpha 1, no sigmoid)."""
+def quantize(quantizer: Quantizer, x: Floats) -> Floats:
+    """Return quantized activations (alpha 1); quantizers as `qactivation.activation_form` accepts them."""
     if isinstance(quantizer, QuantizedRelu):
         leaky = quantizer.negative_slope
         levels = 2.0 ** (quantizer.bits - (leaky != 0))
         step = 2.0**quantizer.integer / levels
         positive = np.clip(np.rint(x / step), 0, levels - 1)
         return np.asarray((positive + np.clip(np.rint(x * leaky / step), -leaky * levels, 0)) * step)
+    if isinstance(quantizer, QuantizedTanh):
+        levels = 2.0 ** (quantizer.bits - 1)
+        value = np.tanh(x) if quantizer.use_real_tanh else np.clip(x, -1, 1)
+        return np.asarray(np.clip(np.rint(value * levels), -levels + quantizer.symmetric, levels - 1) / levels)
+    if isinstance(quantizer, QuantizedSigmoid):
+        levels = 2.0**quantizer.bits
+        value = ACTIVATIONS["sigmoid"](x) if quantizer.use_real_sigmoid else np.clip((x + 1) / 2, 0, 1)
+        return np.asarray(np.clip(np.rint(value * levels), 0, levels - 1) / levels)
+    if isinstance(quantizer, (Binary, Ternary)):
+        return _signs(quantizer, x, None)
+    assert isinstance(quantizer, (QuantizedBits, QuantizedLinear))
     lo, hi, step = _grid(quantizer)
     return np.asarray(np.clip(np.rint(x / step), lo, hi) * step)
 
@@ -49,7 +62,7 @@ def _grid(quantizer: QuantizedBits | QuantizedLinear) -> tuple[float, float, flo
 def quantize_weights(quantizer: Quantizer, weights: Floats) -> tuple[Floats, Floats]:
     """Return quantized weights and their scale (last axis: output channels), both float64."""
     x = weights.astype(np.float32)
-    alpha: Alpha = 1.0 if isinstance(quantizer, (QuantizedPo2, QuantizedRelu)) else quantizer.alpha
+    alpha: Alpha = quantizer.alpha if isinstance(quantizer, (QuantizedBits, QuantizedLinear, Binary, Ternary)) else 1.0
     codes: NDArray[np.floating[Any]]
     scale: NDArray[np.floating[Any]]
     if isinstance(quantizer, QuantizedPo2):
@@ -61,7 +74,7 @@ def quantize_weights(quantizer: Quantizer, weights: Floats) -> tuple[Floats, Flo
     return codes.astype(np.float64) * scale.astype(np.float64), scale.astype(np.float64)
 
 
-def _signs(quantizer: Quantizer, x: _Singles, alpha: float | None) -> Floats:
+def _signs(quantizer: Quantizer, x: Floats | _Singles, alpha: float | None) -> Floats:
     """Return the codes of a quantizer whose scale is given."""
     if isinstance(quantizer, Binary):
         return np.where(x >= 0, 1.0, 0.0 if quantizer.use_01 else -1.0)

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from flow.errors import UserError
-from flow.frontend.legacy import load_legacy, read_architecture
+from flow.frontend.legacy import load_legacy
+from flow.frontend.legacy_file import read_architecture
 from flow.frontend.source import Source
 
 ACCEPTED = (

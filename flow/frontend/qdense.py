@@ -1,79 +1,96 @@
-"""Records of QKeras layers: QDense and QActivation, from either QKeras."""
+"""Records of layers with weights, from either QKeras: dense layers, and what convolutions share with them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from flow.errors import UserError
 from flow.fixed import FixedType
-from flow.frontend.qkeras import NAMES, ActivationForm, Floats, Quantizer, Weights, activation_form
+from flow.frontend.qkeras import Floats, Weights
 from flow.frontend.records import Port, Record
 
 
-def activation_record(label: str, source: Port, quantizer: Quantizer, *, where: str, suffix: str = "") -> Record:
-    """Return the record of a quantized activation, of its own layer or inside another one."""
-    form = activation_form(quantizer, where=where)
-    kinds = ("QActivation", "LeakyReLU" if form.activation == "leaky_relu" else "Activation")
-    return Record(label, _entry(form), (source,), suffix, kinds, {"result": form.type}, limit=form.limit)
-
-
-def inline_suffix(quantizer: Quantizer) -> str:
-    """Return what hls4ml appends to a layer's name for a quantized activation inside it."""
-    return f"_{NAMES[type(quantizer)]}"
-
-
-def _entry(form: ActivationForm) -> dict[str, Any]:
-    if form.activation == "leaky_relu":
-        return {"class_name": "LeakyReLU", "activation": "leakyrelu", "activ_param": form.slope}
-    return {"class_name": "Activation", "activation": form.activation}
-
-
 def dense_records(
-    label: str, source: Port, *, kernel: Floats | Weights, bias: Floats | Weights | None, kinds: tuple[str, ...]
+    label: str,
+    source: Port,
+    *,
+    kernel: Floats | Weights,
+    bias: Floats | Weights | None,
+    kinds: tuple[str, ...],
+    positions: int | None = None,
 ) -> tuple[Record, ...]:
     """Return the records of a dense layer: one, or two where weights have a scale that is no power of two.
 
-    kernel: (inputs, outputs), as floats or quantized; bias: (outputs,). The bias then moves behind the scale.
+    kernel: (inputs, outputs), as floats or quantized; bias: (outputs,). positions: how many vectors the layer works on
+    where its input has several axes.
     """
-    owned: dict[str, FixedType] = {}
-    scale: Floats | None = None
-    if isinstance(kernel, Weights):
-        owned["weight"], scale, data = kernel.type, kernel.scale, kernel.codes
-    else:
-        data = kernel
-    offset: dict[str, Any] = {}
-    bias_owned: dict[str, FixedType] = {}
-    if isinstance(bias, Weights):
-        if bias.scale is not None:
-            raise UserError(f"layer '{label}': a bias whose scale is not a power of two is not supported; alpha=1 is")
-        bias_owned, offset = {"bias": bias.type}, {"bias_data": bias.codes}
-    elif bias is not None:
-        offset = {"bias_data": bias}
-    n_in, n_out = data.shape
-    entry = {
-        "class_name": "Dense",
-        "data_format": "channels_last",
-        "weight_data": data,
-        "n_in": n_in,
-        "n_out": n_out,
-        "use_bias": bias is not None,
-    }
+    n_in, n_out = (kernel.codes if isinstance(kernel, Weights) else kernel).shape
+    entry = {"class_name": "Dense", "data_format": "channels_last", "n_in": n_in, "n_out": n_out}
+    return weighted_records(
+        label, source, entry, "weight_data", kernel=kernel, bias=bias, kinds=kinds, channels=n_out, positions=positions
+    )
+
+
+def weighted_records(
+    label: str,
+    source: Port,
+    entry: Mapping[str, Any],
+    data: str,
+    *,
+    kernel: Floats | Weights,
+    bias: Floats | Weights | None,
+    kinds: tuple[str, ...],
+    channels: int,
+    positions: int | None,
+    suffix: str = "",
+) -> tuple[Record, ...]:
+    """Return the records of a layer with weights; a scale that is no power of two becomes a stage of its own.
+
+    entry: hls4ml's layer dictionary without weights; data: what it calls them. channels: how many the output has;
+    positions: how many vectors of them, None where the output is one vector. The bias moves behind the scale.
+    """
+    owned = {"weight": kernel.type} if isinstance(kernel, Weights) else {}
+    scale = kernel.scale if isinstance(kernel, Weights) else None
+    main: dict[str, Any] = dict(entry)
+    main |= {data: codes_of(kernel), "use_bias": bias is not None, "bias_data": None}
+    offset, bias_owned = bias_entry(label, bias)
     if scale is None:
-        return (Record(label, entry | {"bias_data": None} | offset, (source,), "", kinds, owned | bias_owned),)
-    dense = Record(label, entry | {"bias_data": None}, (source,), "", kinds, owned)
+        return (Record(label, main | offset, (source,), suffix, kinds, owned | bias_owned),)
+    first = Record(label, main, (source,), suffix, kinds, owned)
     factors = {
         "class_name": "ApplyAlpha",
-        "n_in": n_out,
-        "n_filt": -1,
+        "n_in": channels * (positions or 1),
+        "n_filt": -1 if positions is None else channels,
         "scale_data": scale,
-        "bias_data": np.zeros(n_out),
+        "bias_data": np.zeros(channels),
     }
-    alpha = Record(
-        label, factors | offset, (dense.port,), "_alpha", ("ApplyAlpha",), bias_owned, {"scale": _scale_type(scale)}
-    )
-    return (dense, alpha)
+    advised = {"scale": _scale_type(scale)}
+    alpha = Record(label, factors | offset, (first.port,), f"{suffix}_alpha", ("ApplyAlpha",), bias_owned, advised)
+    return (first, alpha)
+
+
+def bias_entry(label: str, bias: Floats | Weights | None) -> tuple[dict[str, Any], dict[str, FixedType]]:
+    """Return a bias as part of a layer's dictionary, and the type that its quantizer sets."""
+    if not isinstance(bias, Weights):
+        return ({} if bias is None else {"bias_data": bias}), {}
+    if bias.scale is not None:
+        raise UserError(f"layer '{label}': a bias whose scale is not a power of two is not supported; alpha=1 is")
+    return {"bias_data": bias.codes}, {"bias": bias.type}
+
+
+def codes_of(weights: Floats | Weights) -> Floats:
+    """Return weights as hls4ml stores them, without a scale of their own."""
+    return weights.codes if isinstance(weights, Weights) else weights
+
+
+def values_of(weights: Floats | Weights) -> Floats:
+    """Return the values of weights, quantized or not; a scale is that of the last axis."""
+    if not isinstance(weights, Weights):
+        return weights
+    return weights.codes if weights.scale is None else weights.codes * weights.scale
 
 
 def _scale_type(scale: Floats) -> FixedType:

@@ -91,12 +91,36 @@ class QuantizedPo2:
     log2_rounding: Literal["rnd", "floor"] = "rnd"
 
 
-Quantizer = QuantizedBits | QuantizedLinear | QuantizedRelu | Binary | Ternary | QuantizedPo2
+@checked(frozen=True, slots=True, config=_STRICT)
+class QuantizedTanh:
+    """Describe `quantized_tanh`: the limit of x to ±1, or tanh with use_real_tanh, in steps of 2**(1 - bits)."""
+
+    bits: int = 8
+    use_stochastic_rounding: bool = False
+    symmetric: bool = False
+    use_real_tanh: bool = False
+
+
+@checked(frozen=True, slots=True, config=_STRICT)
+class QuantizedSigmoid:
+    """Describe `quantized_sigmoid`: the limit of (x + 1) / 2 to 0 and 1, or the sigmoid, in steps of 2**-bits."""
+
+    bits: int = 8
+    symmetric: bool = False
+    use_real_sigmoid: bool = False
+    use_stochastic_rounding: bool = False
+
+
+Quantizer = (
+    QuantizedBits | QuantizedLinear | QuantizedRelu | QuantizedTanh | QuantizedSigmoid | Binary | Ternary | QuantizedPo2
+)
 
 _CLASSES: dict[str, type[Quantizer]] = {
     "quantized_bits": QuantizedBits,
     "quantized_linear": QuantizedLinear,
     "quantized_relu": QuantizedRelu,
+    "quantized_tanh": QuantizedTanh,
+    "quantized_sigmoid": QuantizedSigmoid,
     "binary": Binary,
     "ternary": Ternary,
     "quantized_po2": QuantizedPo2,
@@ -104,7 +128,7 @@ _CLASSES: dict[str, type[Quantizer]] = {
 NAMES: dict[type[Quantizer], str] = {kind: name for name, kind in _CLASSES.items()}
 
 WEIGHT_KINDS = (QuantizedBits, QuantizedLinear, Binary, Ternary, QuantizedPo2)
-ACTIVATION_KINDS = (QuantizedBits, QuantizedLinear, QuantizedRelu)
+ACTIVATION_KINDS = (QuantizedBits, QuantizedLinear, QuantizedRelu, QuantizedTanh, QuantizedSigmoid, Binary, Ternary)
 
 # options that do not touch inference, whatever their value (stochastic rounding acts in training only)
 _TRAINING_ONLY = frozenset(
@@ -191,70 +215,8 @@ def _parse_call(text: str, where: str) -> tuple[str, dict[str, Any]]:
     return match["name"], options
 
 
-@dataclass(frozen=True, slots=True)
-class ActivationForm:
-    """Say what a quantized activation is to hls4ml.
-
-    activation: linear, relu or leaky_relu. type: what the result is cast to. slope: of the leaky side. limit: the
-    range is cut to ±2**limit before the slope is applied, as QKeras does and a cast of the result cannot.
-    """
-
-    activation: str
-    type: FixedType
-    slope: float = 0.0
-    limit: int | None = None
-
-
-def activation_form(quantizer: Quantizer, *, where: str) -> ActivationForm:
-    """Return the exact form of a quantizer on activations; raise UserError where there is none.
-
-    | option                              | what happens here                                    |
-    |---|---|
-    | symmetric                           | SAT_SYM                                              |
-    | keep_negative=0                     | unsigned, one integer bit less                       |
-    | integer >= bits                     | the width stays `bits`; hls4ml alone widens it       |
-    | negative_slope                      | leaky ReLU with the range cut first                  |
-    | use_sigmoid, 1 bit, alpha, others   | refused                                              |
-    """
-    if isinstance(quantizer, QuantizedRelu):
-        if quantizer.use_sigmoid:
-            raise UserError(f"{where}: quantized_relu with use_sigmoid=1 is not supported; use_sigmoid=0 is")
-        if quantizer.relu_upper_bound is not None and not quantizer.is_quantized_clip:
-            raise UserError(
-                f"{where}: quantized_relu with is_quantized_clip=False and relu_upper_bound="
-                f"{quantizer.relu_upper_bound} is not supported; choose bits and integer for the range instead"
-            )
-        slope = quantizer.negative_slope
-        if slope == 0.0:
-            unsigned = FixedType(quantizer.bits, quantizer.integer, False, Rounding.RND_CONV, Overflow.SAT)
-            return ActivationForm("relu", unsigned)
-        if slope < 0 or np.frexp(slope)[0] != 0.5 or slope > 1 or quantizer.bits < 2:
-            raise UserError(
-                f"{where}: quantized_relu({quantizer.bits},{quantizer.integer}) with negative_slope={slope} is not "
-                "supported; 2 bits or more and a power of two up to 1 are"
-            )
-        signed = FixedType(quantizer.bits, quantizer.integer + 1, True, Rounding.RND_CONV, Overflow.SAT)
-        return ActivationForm("leaky_relu", signed, slope, quantizer.integer if slope < 1 else None)
-    if isinstance(quantizer, (QuantizedBits, QuantizedLinear)):
-        name = NAMES[type(quantizer)]
-        if quantizer.alpha not in (None, 1.0):
-            raise UserError(
-                f"{where}: {name} with alpha={quantizer.alpha!r} on activations is not supported; alpha=1 is"
-            )
-        if quantizer.bits == 1 and quantizer.keep_negative:
-            raise UserError(f"{where}: {name} with 1 bit is a sign function; activations need 2 bits or more")
-        symmetric = quantizer.symmetric and quantizer.keep_negative
-        overflow = Overflow.SAT_SYM if symmetric else Overflow.SAT
-        if isinstance(quantizer, QuantizedLinear) and quantizer.symmetric and not quantizer.keep_negative:
-            overflow = Overflow.SAT  # the bound is multiplied by keep_negative, so nothing is left of it
-        return ActivationForm("linear", _nominal(quantizer, overflow))
-    raise UserError(
-        f"{where}: {NAMES[type(quantizer)]} on activations is not supported; "
-        "quantized_relu, quantized_bits and quantized_linear are"
-    )
-
-
-def _nominal(quantizer: QuantizedBits | QuantizedLinear, overflow: Overflow) -> FixedType:
+def nominal(quantizer: QuantizedBits | QuantizedLinear, overflow: Overflow) -> FixedType:
+    """Return the type of a quantizer's values, rounding as it does."""
     sign = int(quantizer.keep_negative)
     return FixedType(quantizer.bits, quantizer.integer + sign, bool(sign), Rounding.RND_CONV, overflow)
 
@@ -298,10 +260,11 @@ class Weights:
     scale: Floats | None
 
 
-def settle(quantizer: Quantizer, values: Floats, scale: Floats, *, where: str) -> Weights:
+def settle(quantizer: Quantizer, values: Floats, scale: Floats, *, where: str, outputs: int = 1) -> Weights:
     """Put quantized values (with float32 noise) exactly on the quantizer's grid.
 
-    scale: the quantizer's factor, broadcastable over `values`. Raises UserError when values lie off the grid.
+    scale: the quantizer's factor, broadcastable over `values`. outputs: how many of the last axes number the layer's
+    outputs (2 for a depthwise kernel). Raises UserError when values lie off the grid.
     """
     factor = np.broadcast_to(np.where(scale == 0, 1.0, scale), values.shape)
     ratio = values / factor
@@ -316,7 +279,7 @@ def settle(quantizer: Quantizer, values: Floats, scale: Floats, *, where: str) -
         plain = bool(np.all(factor == 1.0))
         folded = codes * factor
         return Weights(folded, _weight_type(quantizer, folded, plain=plain), None)
-    channels = factor.reshape(-1, values.shape[-1])
+    channels = factor.reshape(-1, int(np.prod(values.shape[-outputs:])))
     if not np.all(channels == channels[0]):
         raise UserError(f"{where}: only one scale per output channel is supported")
     return Weights(codes, _weight_type(quantizer, codes, plain=True), channels[0].copy())
@@ -335,7 +298,7 @@ def _weight_type(quantizer: Quantizer, values: Floats, *, plain: bool) -> FixedT
         and isinstance(quantizer, (QuantizedBits, QuantizedLinear))
         and quantizer.bits > int(quantizer.keep_negative)
     ):
-        return _nominal(quantizer, Overflow.WRAP).exact()
+        return nominal(quantizer, Overflow.WRAP).exact()
     if plain and isinstance(quantizer, (Binary, Ternary, QuantizedBits)):
         return FixedType(2, 2)
     return covering_type(values)

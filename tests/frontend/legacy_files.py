@@ -62,3 +62,35 @@ def write_legacy(folder: Path, name: str, layers: Layers) -> Path:
 def write_whole(path: Path, layers: Layers) -> Path:
     attributes = {"model_config": json.dumps(architecture(layers)), "keras_version": "2.4.0"}
     return write_weights(path, layers, attributes)
+
+
+def functional(inputs: Mapping[str, list[int]], layers: list[tuple[str, dict, list[str]]], outputs: list[str]) -> dict:
+    """Return a functional model's JSON; layers: class, config and the labels that feed it."""
+    listed = [
+        {"class_name": "InputLayer", "config": {"name": name, "batch_input_shape": [None, *shape]}, "inbound_nodes": []}
+        for name, shape in inputs.items()
+    ]
+    for kind, config, sources in layers:
+        calls = [[source, 0, 0, {}] for source in sources]
+        listed.append({"class_name": kind, "config": config, "inbound_nodes": [calls]})
+    config = {
+        "name": "model",
+        "layers": listed,
+        "input_layers": [[name, 0, 0] for name in inputs],
+        "output_layers": [[name, 0, 0] for name in outputs],
+    }
+    return {"class_name": "Model", "config": config, "keras_version": "2.4.0"}
+
+
+def write_functional(
+    folder: Path,
+    name: str,
+    inputs: Mapping[str, list[int]],
+    layers: list[tuple[str, dict, dict, list[str]]],
+    outputs: list[str],
+) -> Path:
+    """Write a functional model; layers: class, config, variables and the labels that feed it."""
+    write_weights(folder / f"{name}_weights.h5", [layer[:3] for layer in layers])
+    path = folder / f"{name}.json"
+    path.write_text(json.dumps(functional(inputs, [(kind, c, s) for kind, c, _, s in layers], outputs)))
+    return path

@@ -9,6 +9,7 @@ from flow.errors import UserError
 from flow.fixed import FixedType, Overflow, Rounding, cast, from_float
 from flow.frontend import floats, qkeras
 from flow.frontend.keras import import_keras
+from flow.frontend.qactivation import ActivationForm, activation_form, activation_records
 
 WHERE = "layer 'x' (QDense)"
 
@@ -28,6 +29,16 @@ ACTIVATIONS = {
     "quantized_bits(4,3,alpha=1)": "fixed<4,4,RND_CONV,SAT>",
     "quantized_linear(5,1,alpha=1)": "fixed<5,2,RND_CONV,SAT_SYM>",
     "quantized_linear(5,1,symmetric=0,alpha=1)": "fixed<5,2,RND_CONV,SAT>",
+    "quantized_tanh(4)": "fixed<4,1,RND_CONV,SAT>",
+    "quantized_tanh(5,symmetric=1)": "fixed<5,1,RND_CONV,SAT_SYM>",
+    "quantized_tanh(6,use_real_tanh=1)": "fixed<6,1,RND_CONV,SAT>",
+    "quantized_sigmoid(4)": "ufixed<4,0,RND_CONV,SAT>",
+    "quantized_sigmoid(6,use_real_sigmoid=1)": "ufixed<6,0,RND_CONV,SAT>",
+    "binary(alpha=1)": "fixed<2,2>",
+    "binary()": "fixed<2,2>",
+    "ternary(alpha=1)": "fixed<2,2>",
+    "ternary(alpha=1,threshold=0.5)": "fixed<2,2>",
+    "ternary(threshold=0.2)": "fixed<2,2>",
 }
 
 WEIGHTS = (
@@ -80,16 +91,16 @@ def samples(step: float) -> np.ndarray:
 @pytest.mark.parametrize("text", ACTIVATIONS)
 def test_activation_type_computes_the_quantizer(text, library):
     quantizer = qkeras.read(text, where=WHERE)
-    form = qkeras.activation_form(quantizer, where=WHERE)
+    form = activation_form(quantizer, where=WHERE)
     assert str(form.type) == ACTIVATIONS[text]
-    x = samples(form.type.step)
+    x = samples(min(form.type.step, 0.25))
     wanted = floats.quantize(quantizer, x)
     assert np.array_equal(through(form, x), wanted)
     theirs = np.asarray(library.get_quantizer(text)(np.float32(x)), dtype=np.float64)
     assert np.allclose(theirs, wanted, rtol=0, atol=1e-3 * form.type.step)
 
 
-def through(form: qkeras.ActivationForm, x: np.ndarray) -> np.ndarray:
+def through(form: ActivationForm, x: np.ndarray) -> np.ndarray:
     """Compute an activation as hardware would: cut, slope, one cast."""
     if form.activation == "relu":
         x = np.maximum(x, 0)
@@ -97,19 +108,49 @@ def through(form: qkeras.ActivationForm, x: np.ndarray) -> np.ndarray:
         cut = FixedType(60, form.limit + 1, overflow=Overflow.SAT)
         x = from_float(x, cut) * cut.step
         x = np.where(x > 0, x, x * form.slope)
+    if form.activation in ("tanh", "sigmoid", "hard_tanh", "hard_sigmoid"):
+        x = floats.ACTIVATIONS[form.activation](x) if "hard" not in form.activation else np.clip((x + 1) / 2, 0, 1)
+        x = 2 * x - 1 if form.activation == "hard_tanh" else x
+    if form.activation == "binary_tanh":
+        x = np.where(x >= 0, 1, -1)
+    if form.activation == "ternary_tanh":
+        x = hls4ml_ternary(x * ternary_scale(form))
     return np.asarray(from_float(x, form.type), dtype=np.float64) * form.type.step
+
+
+def hls4ml_ternary(x: np.ndarray) -> np.ndarray:
+    """Compute nnet::ternary_tanh, whose two sides differ at one half."""
+    return np.where(x > 0.5, 1, np.where(x > -0.5, 0, -1))
+
+
+def ternary_scale(form: ActivationForm) -> float:
+    """Return the factor in front of a ternary activation, as hls4ml stores it."""
+    quantizer = qkeras.Ternary(alpha=1, threshold=form.threshold)
+    scale, _ = activation_records("t", ("x", ""), quantizer, (3, 2), where=WHERE)
+    stored = from_float(scale.entry["scale_data"], scale.owned["scale"]) * scale.owned["scale"].step
+    assert np.array_equal(stored, scale.entry["scale_data"])
+    return float(stored[0])
+
+
+@pytest.mark.parametrize("threshold", [2.0**-9, 0.2, 0.25, 0.33, 0.5, 0.8, 1.0, 3.0, 77.0])
+def test_a_ternary_threshold_is_exact_on_both_sides(threshold):
+    form = activation_form(qkeras.Ternary(alpha=1, threshold=threshold), where=WHERE)
+    single = float(np.float32(threshold))
+    grid = np.arange(-300, 300) * 2.0**-13 * max(1, single * single)
+    x = np.concatenate([grid, np.round(single * 2**10) * 2.0**-10 + grid, [single, -single]])
+    assert np.array_equal(hls4ml_ternary(x * ternary_scale(form)), floats.quantize(qkeras.Ternary(1, threshold), x))
 
 
 def test_a_leaky_range_is_wrong_without_the_cut():
     quantizer = qkeras.read("quantized_relu(8,2,negative_slope=0.25)", where=WHERE)
-    form = qkeras.activation_form(quantizer, where=WHERE)
+    form = activation_form(quantizer, where=WHERE)
     x = np.array([-10.0])
     uncut = np.asarray(from_float(x * form.slope, form.type), dtype=float) * form.type.step
     assert through(form, x) == floats.quantize(quantizer, x) == -1.0 != uncut
 
 
 @pytest.mark.parametrize("text", WEIGHTS)
-@pytest.mark.parametrize("shape", [(9, 5), (7,)])
+@pytest.mark.parametrize("shape", [(9, 5), (7,), (3, 2, 4, 5)])
 def test_weights_are_qkeras_weights_and_fit_their_type(text, shape, library):
     if len(shape) == 1 and "linear" in text and "auto" in text:
         pytest.skip("quantized_linear has no automatic scale along one axis")
@@ -117,7 +158,7 @@ def test_weights_are_qkeras_weights_and_fit_their_type(text, shape, library):
     data.flat[:3] = 0.0, 0.5, -0.25
     quantizer = qkeras.check_weights(qkeras.read(text, where=WHERE), where=WHERE)
     theirs = library.get_quantizer(text)
-    if len(shape) == 2:  # a kernel: QDense sets alpha=None to auto_po2
+    if len(shape) > 1:  # a kernel: QDense sets alpha=None to auto_po2
         quantizer = qkeras.trainable(quantizer)
         if hasattr(theirs, "_set_trainable_parameter"):
             theirs._set_trainable_parameter()
@@ -130,6 +171,20 @@ def test_weights_are_qkeras_weights_and_fit_their_type(text, shape, library):
     assert np.allclose(back, wanted, rtol=1e-5, atol=1e-6)
     automatic = "'auto'" in text or "1.5" in text
     assert (settled.scale is not None) == automatic
+
+
+@pytest.mark.parametrize("multiplier", [1, 2])
+@pytest.mark.parametrize("text", ["quantized_bits(4,1,alpha='auto')", "binary(alpha='auto')", "ternary(alpha='auto')"])
+def test_a_depthwise_kernel_has_a_scale_for_each_output(text, multiplier, library):
+    """QKeras scales along the last axis, the multipliers; outputs are channels times multipliers."""
+    data = np.random.default_rng(3).normal(0, 0.7, (3, 2, 4, multiplier))
+    theirs = library.get_quantizer(text)
+    wanted = np.asarray(theirs(np.float32(data)), dtype=np.float64)
+    quantizer = qkeras.read(text, where=WHERE)
+    settled = qkeras.settle(quantizer, wanted, np.asarray(theirs.scale), where=WHERE, outputs=2)
+    assert settled.scale.shape == (4 * multiplier,)
+    back = settled.codes.reshape(3, 2, -1) * settled.scale
+    assert np.allclose(back.reshape(wanted.shape), wanted, rtol=1e-5, atol=1e-6)
 
 
 def test_weight_types_are_the_quantizers_own():
@@ -162,10 +217,17 @@ def test_covering_type_is_exact_and_no_wider():
         ("quantized_bits(6,0,alpha=2.0)", "alpha=2.0"),
         ("quantized_bits(6,0,alpha='auto')", "alpha='auto'"),
         ("quantized_bits(1,0,alpha=1)", "1 bit"),
-        ("binary(alpha=1)", "binary on activations"),
-        ("ternary()", "ternary on activations"),
+        ("binary(alpha=2.0)", "alpha=2.0"),
+        ("binary(use_01=True,alpha=1)", "use_01=1"),
+        ("ternary(alpha='auto')", "alpha='auto'"),
+        ("ternary(threshold=0)", "threshold=0"),
+        ("quantized_sigmoid(4,symmetric=1)", "symmetric=1"),
+        ("quantized_tanh(1)", "bits=1"),
         ("quantized_po2(4)", "quantized_po2 on activations"),
-        ("quantized_tanh(6)", "'quantized_tanh' is not supported"),
+        ("quantized_hswish(6)", "'quantized_hswish' is not supported"),
+        ("quantized_ulaw(6)", "'quantized_ulaw' is not supported"),
+        ("bernoulli()", "'bernoulli' is not supported"),
+        ("stochastic_binary()", "'stochastic_binary' is not supported"),
         ("quantized_relu_po2(4)", "'quantized_relu_po2' is not supported"),
         ("stochastic_ternary()", "'stochastic_ternary' is not supported"),
         ("quantized_bits(6,0,qnoise_factor=0.5)", "qnoise_factor=0.5"),
@@ -181,7 +243,7 @@ def test_covering_type_is_exact_and_no_wider():
 )
 def test_what_no_type_carries_is_refused_by_name(text, said):
     with pytest.raises(UserError) as error:
-        qkeras.activation_form(qkeras.read(text, where=WHERE), where=WHERE)
+        activation_form(qkeras.read(text, where=WHERE), where=WHERE)
     assert said in str(error.value)
     assert "layer 'x'" in str(error.value)
 
@@ -202,7 +264,7 @@ def test_weights_off_the_grid_are_refused():
 
 def test_rounding_mode_matters_at_ties():
     """Guard the tests above: another rounding of the same type would be noticed."""
-    form = qkeras.activation_form(qkeras.read("quantized_bits(6,0,alpha=1)", where=WHERE), where=WHERE)
+    form = activation_form(qkeras.read("quantized_bits(6,0,alpha=1)", where=WHERE), where=WHERE)
     ties = from_float(np.arange(-40, 40) * form.type.step / 2, FixedType(40, 10))
     half_up = FixedType(form.type.width, form.type.integer, True, Rounding.RND, form.type.overflow)
     assert not np.array_equal(cast(ties, 30, form.type, 40), cast(ties, 30, half_up, 40))
