@@ -327,7 +327,7 @@ def power_of_two_quantizer() -> Any:
     return PowersOfTwo()
 
 
-def to_model(branches: Branches, folder: Path, *, project: str = "net") -> Any:
+def to_model(branches: Branches, folder: Path, *, project: str = "net", io_type: str = "io_parallel") -> Any:
     """Build hls4ml's ModelGraph from the description and complete its `vitis:ip` flow."""
     from hls4ml.backends import get_backend
     from hls4ml.model.graph import ModelGraph
@@ -336,7 +336,7 @@ def to_model(branches: Branches, folder: Path, *, project: str = "net") -> Any:
     with silence():
         config = get_backend("Vitis").create_initial_config()
         config |= {"OutputDir": str(folder), "ProjectName": project, "Backend": "Vitis", "HLSConfig": hls}
-        config |= {"IOType": "io_parallel"}
+        config |= {"IOType": io_type}
         layers = [dict(layer) for layer in branches.layers]
         model = ModelGraph.from_layer_list(config, layers, list(branches.inputs), list(branches.outputs))
         model.apply_flow("vitis:ip")

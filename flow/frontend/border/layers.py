@@ -9,6 +9,7 @@ from typing import Any
 from flow.errors import UserError
 from flow.frontend.border.activation import activation
 from flow.frontend.border.affine import affine
+from flow.frontend.border.convolution import CONVOLUTIONS, convolution
 from flow.frontend.border.copy import Copy, label_for
 from flow.frontend.border.dense import dense
 from flow.frontend.border.types import fixed_type
@@ -67,6 +68,8 @@ def _node(copy: Copy, kind: str, layer: Any, where: str, common: dict[str, Any])
             return Input(**common)
         case "Dense":
             return dense(copy, layer, where, common)
+        case _ if kind in CONVOLUTIONS:
+            return convolution(copy, layer, where, common)
         case "BatchNormalization" | "ApplyAlpha":
             return affine(copy, layer, where, common)
         case "Activation" | "ParametrizedActivation":

@@ -28,10 +28,13 @@ def fixed_type(precision: Any, where: str) -> FixedType:
         # ap_int takes the integer part as C does, towards zero
         return FixedType(int(precision.width), int(precision.width), bool(precision.signed), Rounding.TRN_ZERO)
     if isinstance(precision, types.XnorPrecisionType):
-        raise UserError(
-            f"{where}: binary values coded 0/1 are not supported as activations yet; use a quantizer of 2 bits or more"
-        )
+        raise UserError(f"{where}: binary values coded 0/1 are not supported here; use a quantizer of 2 bits or more")
     raise UserError(f"{where}: type {precision} is not supported; use fixed<W,I>, ufixed<W,I> or int<W>")
+
+
+def tensor_type(precision: Any, where: str) -> FixedType:
+    """Translate the precision of a tensor; one that codes -1 and +1 as 0 and 1 becomes the type of the true values."""
+    return FixedType(2, 2) if is_xnor(precision) else fixed_type(precision, where)
 
 
 def is_integer(precision: Any) -> bool:
@@ -47,6 +50,13 @@ def is_one_bit(precision: Any) -> bool:
 
     one = isinstance(precision, types.IntegerPrecisionType) and precision.width == 1 and not precision.signed
     return one or isinstance(precision, types.XnorPrecisionType)
+
+
+def is_xnor(precision: Any) -> bool:
+    """Tell whether the values -1 and +1 are coded 0 and 1 in C++."""
+    from hls4ml.model import types
+
+    return isinstance(precision, types.XnorPrecisionType)
 
 
 def no_integer_bits(what: str, target: FixedType) -> str:
