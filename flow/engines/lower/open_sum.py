@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from flow.engines.cone import ConeBuilder
 from flow.engines.rounding import one_signed, rounding_offset
 from flow.engines.sums import Term, add_balanced
-from flow.fixed import FixedType, Rounding
+from flow.fixed import FixedType, Overflow, Rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,3 +78,17 @@ def rounded_off(builder: ConeBuilder, element: Sum, bits: int, mode: Rounding) -
 def assigned(builder: ConeBuilder, element: Sum, fraction: int, target: FixedType) -> Sum:
     """Assign a sum with `fraction` fraction bits to a type."""
     return limited(builder, rounded_off(builder, element, fraction - target.fraction, target.rounding), target)
+
+
+def accumulated(builder: ConeBuilder, accumulator: FixedType, start: int, terms: list[Sum]) -> Sum:
+    """Add terms to `start` in order, each sum brought into the accumulator's range."""
+    ranges = [sum_range(builder, term) for term in terms]
+    lo = start + sum(min(low, 0) for low, _ in ranges)
+    hi = start + sum(max(high, 0) for _, high in ranges)
+    if accumulator.overflow is Overflow.WRAP or (accumulator.lo <= lo and hi <= accumulator.hi):
+        open_terms = tuple(t for term in terms for t in term.terms)
+        return limited(builder, Sum(open_terms, start + sum(term.constant for term in terms)), accumulator)
+    result = Sum((), start)
+    for term in terms:
+        result = limited(builder, Sum(result.terms + term.terms, result.constant + term.constant), accumulator)
+    return result
