@@ -53,8 +53,9 @@ class Sizes:
 
     chain_bits: bits in carry chains. chain_pairs: those of them rounded up to even per chain. mixed_bits: chain bits
     that combine two signals, equal pairs of a chain once. inverted: signals that a chain reads inverted where the
-    other operand is constant. subtracted: signals that a chain subtracts and something else reads, too. logic:
-    what stands outside the chains. tables: constant tables, once for each place.
+    other operand is constant. subtracted: signals that a chain subtracts and something else reads, too. gated:
+    chain bits that add a signal which a test keeps or turns into a constant, for this chain alone. logic: what stands
+    outside the chains. tables: constant tables, once for each place.
     """
 
     chain_bits: int
@@ -62,6 +63,7 @@ class Sizes:
     mixed_bits: int
     inverted: int
     subtracted: int
+    gated: int
     logic: tuple[Choice, ...]
     tables: tuple[Table, ...]
 
@@ -80,14 +82,14 @@ def area(cone: PlacedCone, family: str) -> Resources:
         case "gowin":
             lut += sizes.chain_bits
         case _:
-            lut += sizes.mixed_bits + sizes.inverted
+            lut += sizes.mixed_bits + sizes.inverted - sizes.gated  # a gate joins the LUT before the carry cell
     return Resources(lut=lut, ff=sum(held.mask.bit_count() for held in held_bits(cone)))
 
 
 def measure(cone: PlacedCone) -> Sizes:
     """Count the logic of a cone."""
     readers = _reader_counts(cone)
-    chain_bits = chain_pairs = mixed_bits = 0
+    chain_bits = chain_pairs = mixed_bits = gated = 0
     inverted: set[tuple[int, int, int]] = set()
     subtracted: set[tuple[int, int, int]] = set()
     logic: list[Choice] = []
@@ -114,12 +116,15 @@ def measure(cone: PlacedCone) -> Sizes:
         for a, b in _chain(cell):
             if a[0] != LITERAL and b[0] != LITERAL:
                 pairs.add((a, b))
+                gated += any(_is_gated(cone, bit, stage, readers) for bit in (a, b))
             elif a[0] != b[0] and (a[1] if a[0] == LITERAL else b[1]) != negates:
                 inverted.add((*(b if a[0] == LITERAL else a), stage))
             if negates and b[0] != LITERAL and _is_shared(cone, b, stage, readers):
                 subtracted.add((*b, stage))
         mixed_bits += len(pairs)
-    return Sizes(chain_bits, chain_pairs, mixed_bits, len(inverted), len(subtracted), tuple(logic), tuple(tables))
+    return Sizes(
+        chain_bits, chain_pairs, mixed_bits, len(inverted), len(subtracted), gated, tuple(logic), tuple(tables)
+    )
 
 
 Bit = tuple[int, int]
@@ -143,6 +148,16 @@ def _is_shared(cone: PlacedCone, bit: Bit, stage: int, readers: Counter[Bit]) ->
     """Tell whether a bit cannot simply be made inverted where it is made."""
     source, _ = bit
     return isinstance(cone.wiring.cells[source].op, Read) or cone.stages[source] != stage or readers[bit] > 1
+
+
+def _is_gated(cone: PlacedCone, bit: Bit, stage: int, readers: Counter[Bit]) -> bool:
+    """Tell whether a bit is a signal or a constant by a test of one signal, made here for one reader."""
+    source, _ = bit
+    cell = cone.wiring.cells[source]
+    if not isinstance(cell.op, Select) or cone.stages[source] != stage or readers[bit] > 1:
+        return False
+    choice = _choice(cell)
+    return choice.tested == choice.data == 1
 
 
 def _reader_counts(cone: PlacedCone) -> Counter[Bit]:

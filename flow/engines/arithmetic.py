@@ -64,14 +64,14 @@ def _rows(builder: ConeBuilder, a: int, b: int) -> list[Term]:
 def _square_rows(builder: ConeBuilder, a: int) -> list[Term]:
     """Return the rows of a square, half of those of a product.
 
-    With a = 2h + bit, a² = 4h² + bit·(4h + 1), whatever the sign of h. The last h is a sign or the top bit alone.
+    With a = 2h + bit, a² = 4h² + 4·(bit·h) + bit, whatever the sign of h. The last h is a sign or the top bit alone.
     """
     last = _bits(*builder.range(a)) - 1
-    zero, one = builder.constant(0), builder.constant(1)
+    zero = builder.constant(0)
     rows = [Term(_bit(builder, a, last), 2 * last)]
     for k in range(last):
-        upper = builder.round(a, k + 1, Rounding.TRN)
-        rows.append(Term(builder.select(_bit(builder, a, k), builder.add(upper, one, shift_a=2), zero), 2 * k))
+        bit, upper = _bit(builder, a, k), builder.round(a, k + 1, Rounding.TRN)
+        rows.append(Term(builder.add(builder.select(bit, upper, zero), bit, shift_a=2), 2 * k))
     return rows
 
 

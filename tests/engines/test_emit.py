@@ -9,13 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from flow.engines.cone import Add, Cone, Constant, Limit, Op, Port, Read, Round, Select, run_cone
+from flow.engines.cone import Add, Cone, ConeBuilder, Constant, Limit, Op, Port, Read, Round, Select, run_cone
 from flow.engines.emit import cone_module
 from flow.engines.module import Binary, Module, Wire
 from flow.engines.network import connect
 from flow.engines.pipeline import place
 from flow.engines.registers import held_bits
 from flow.engines.tables import table_modules
+from flow.engines.widths import signed_width
 from flow.fixed import FixedType, Overflow, Rounding
 from flow.rtl.printer import print_module
 from tests.benches import Case, failures, lint, words
@@ -68,6 +69,36 @@ def drawn(seeds: range) -> list[Case]:
     return cases
 
 
+def built(seeds: range) -> list[Case]:
+    """Return cones of products, quotients, extremes and tables, as a builder makes them."""
+    cases = []
+    for seed in seeds:
+        rng = np.random.default_rng(seed)
+        kinds = tuple(FixedType(w := int(rng.integers(2, 9)), w, bool(rng.integers(2))) for _ in range(2))
+        ports = tuple(Port(f"e{k}", 2, kind.lo, kind.hi) for k, kind in enumerate(kinds))
+        builder = ConeBuilder(f"built{seed}", ports)
+        a, b, c, d = (builder.read(p, k) for p in range(2) for k in range(2))
+        product, square = builder.multiply(a, c), builder.multiply(b, b)
+        most, least = builder.maximum(product, builder.multiply(b, d)), builder.minimum(a, b)
+        lo, hi = builder.range(most)
+        index = builder.limit(builder.add(most, builder.constant(-lo)), FixedType(10, 10, signed=False))
+        smooth = tuple(int(40000 / (k + 3)) - 900 for k in range(min(hi - lo + 1, 1024)))
+        random = tuple(int(v) for v in rng.integers(-5, 200, 300))
+        bounded = builder.limit(square, FixedType(8, 8, signed=False))
+        values = (
+            product,
+            square,
+            least,
+            builder.divide(most, int(rng.integers(3, 60)), towards_zero=bool(seed % 2)),
+            builder.add(builder.lookup(index, smooth), builder.lookup(bounded, random), shift_b=3),
+            builder.lookup(bounded, tuple(v << 2 for v in random)),
+        )
+        cone = builder.finish(values)
+        bits = signed_width(*cone.output_range)
+        cases.append(case_of(cone, kinds, FixedType(bits, bits), seed % 4, seed))
+    return cases
+
+
 def broken(case: Case) -> Case:
     """Return the case with the adders of its module turned into subtractors."""
     items = list(case.module.items)
@@ -79,7 +110,7 @@ def broken(case: Case) -> Case:
 
 @pytest.mark.eda
 def test_hardware_computes_what_the_cone_computes(tmp_path: Path) -> None:
-    cases = every_mode() + drawn(range(14))
+    cases = every_mode() + drawn(range(14)) + built(range(8))
     cone, kinds, out = random_cone(24, name="faulty", size=30)
     right = case_of(cone, kinds, out, 2, 24)
     wrong = [
@@ -107,7 +138,7 @@ def test_hardware_computes_what_the_cone_computes(tmp_path: Path) -> None:
 @pytest.mark.campaign
 @pytest.mark.parametrize("first", range(1000, 1400, 100))
 def test_many_random_cones(tmp_path: Path, first: int) -> None:
-    cases = drawn(range(first, first + 100))
+    cases = drawn(range(first, first + 80)) + built(range(first, first + 20))
     assert failures(tmp_path, cases) == [0] * 100
     for case in cases:
         assert not lint(tmp_path, [tmp_path / name for name in sources(case)], case.module.name)
