@@ -77,7 +77,7 @@ def _square_rows(builder: ConeBuilder, a: int) -> list[Term]:
 
 def _bits(lo: int, hi: int) -> int:
     """Return the bits that hold lo..hi, a sign bit among them where lo is negative."""
-    return max(hi.bit_length(), (~lo).bit_length() + 1) if lo < 0 else hi.bit_length()
+    return max(hi.bit_length(), (~lo).bit_length()) + 1 if lo < 0 else hi.bit_length()
 
 
 def _bit(builder: ConeBuilder, value: int, position: int) -> int:
