@@ -1,22 +1,56 @@
-"""The engines of a plan with the edges between them, width converters included."""
+"""The engines of a plan with the edges between them: width converters, and what makes branches meet in time."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from flow.engines.align import Delay, Fifo, alignment, most_waiting
 from flow.engines.converter import Converter
-from flow.engines.engine import Choice
+from flow.engines.engine import Choice, Unrolled
 from flow.engines.wants import WHOLE, Wants
 from flow.graph.graph import Graph
-from flow.latency.schedule import Schedule
+from flow.latency.schedule import Schedule, evenly
 from flow.latency.timeline import Edge, Element, Timeline, build_timeline, departed, input_edge
+
+What = Choice | Converter | Delay | Fifo
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Say how the tensor of a network's input comes: `beats` beats of `lanes` elements, `spacing` cycles apart."""
+
+    lanes: int
+    beats: int
+    spacing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Say how tensors come and leave.
+
+    arrivals: one for each input of the graph; those of several beats have equally many, equally far apart. beats_out:
+    whether the only output may leave in the beats in which it is made; else outputs leave as whole tensors.
+    """
+
+    arrivals: tuple[Arrival, ...]
+    beats_out: bool = False
+
+    @property
+    def whole(self) -> bool:
+        """Tell whether every input comes at once."""
+        return all(arrival.beats == 1 for arrival in self.arrivals)
+
+
+def whole_tensors(graph: Graph) -> Traffic:
+    """Return traffic of one beat for each tensor."""
+    return Traffic(tuple(Arrival(graph.node(name).size, 1, 1) for name in graph.inputs))
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
     """Place one engine: what it is, the edges that it reads, and the edge that it drives."""
 
-    what: Choice | Converter
+    what: What
     inputs: tuple[str, ...]
     output: str
 
@@ -25,41 +59,67 @@ class Block:
 class Dataflow:
     """Hold blocks in topological order and their timeline; each has the edge of its output there.
 
-    outputs: the edges that leave the design, one for each of the graph's outputs, all of them whole tensors.
+    outputs: the edges that leave the design, one for each of the graph's outputs.
     """
 
     blocks: tuple[Block, ...]
     timeline: Timeline
 
 
-def dataflow(graph: Graph, choices: tuple[Choice, ...]) -> Dataflow:
-    """Connect the choices (in topological order); every input of the network arrives as one beat at cycle 0."""
-    return _Dataflow(graph).connected(choices)
+def dataflow(graph: Graph, choices: tuple[Choice, ...], traffic: Traffic | None = None) -> Dataflow:
+    """Connect the choices (in topological order); without `traffic` every tensor comes and leaves as one beat.
+
+    Raises ValueError where beats come faster than an engine takes them, or inputs in beats that do not agree.
+    """
+    return _Dataflow(graph, traffic or whole_tensors(graph)).connected(choices)
+
+
+def only_cones(choices: tuple[Choice, ...], traffic: Traffic) -> bool:
+    """Tell whether cones are all there is: then each holds back by itself what it reads too early."""
+    return traffic.whole and all(isinstance(choice, Unrolled) for choice in choices)
+
+
+def sources_of(graph: Graph, choice: Choice) -> tuple[str, ...]:
+    """Return the nodes outside a choice whose tensors it reads, each once."""
+    inside = set(choice.nodes)
+    return tuple(dict.fromkeys(e for name in choice.nodes for e in graph.node(name).inputs if e not in inside))
 
 
 class _Dataflow:
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, traffic: Traffic) -> None:
         self.graph = graph
-        self.inputs = tuple(input_edge(name, graph.node(name).size, Schedule((0,))) for name in graph.inputs)
+        self.traffic = traffic
+        self.inputs = tuple(
+            self._arriving(name, arrival) for name, arrival in zip(graph.inputs, traffic.arrivals, strict=True)
+        )
+        if len({edge.schedule for edge in self.inputs if len(edge.schedule.cycles) > 1}) > 1:
+            raise ValueError("inputs of several beats must come together")
         self.edges: dict[str, Edge] = {edge.name: edge for edge in self.inputs}
         self.blocks: list[Block] = []
         self.elements: list[Element] = []
         self.taken = {node.name for node in graph.nodes}
-        self.converted: dict[Converter, str] = {}
+        self.converted: dict[Converter | tuple[str, Delay], str] = {}
+
+    def _arriving(self, name: str, arrival: Arrival) -> Edge:
+        if -(-self.graph.node(name).size // arrival.lanes) != arrival.beats:
+            raise ValueError(f"{arrival.beats} beats of {arrival.lanes} elements do not make '{name}'")
+        return input_edge(name, arrival.lanes, evenly(0, arrival.beats, arrival.spacing))
 
     def connected(self, choices: tuple[Choice, ...]) -> Dataflow:
+        separate = not only_cones(choices, self.traffic)
         for choice in choices:
-            inside = set(choice.nodes)
-            sources = dict.fromkeys(e for name in choice.nodes for e in self.graph.node(name).inputs if e not in inside)
-            inputs = tuple(self._edge(source, choice.wants) for source in sources)
+            inputs = tuple(self._edge(source, choice.wants) for source in sources_of(self.graph, choice))
+            if separate and len(inputs) > 1:
+                inputs = self._together(inputs, choice.output)
             self._add(choice, choice.output, choice.output, choice.lanes_out, inputs)
-        outputs = tuple(self._edge(name, WHOLE) for name in self.graph.outputs)
+        outputs = tuple(self._leaving(name) for name in self.graph.outputs)
         timeline = build_timeline(self.inputs, tuple(self.elements), outputs)
-        return Dataflow(tuple(self.blocks), timeline)
+        return Dataflow(tuple(self._with_depth(block, timeline) for block in self.blocks), timeline)
 
-    def _add(
-        self, what: Choice | Converter, output: str, node: str, lanes: int | None, inputs: tuple[str, ...]
-    ) -> None:
+    def _leaving(self, name: str) -> str:
+        return name if self.traffic.beats_out else self._edge(name, WHOLE)
+
+    def _add(self, what: What, output: str, node: str, lanes: int | None, inputs: tuple[str, ...]) -> None:
         lanes = self.graph.node(node).size if lanes is None else lanes
         element = Element(output, node, what.engine, lanes, inputs, what.schedule, what.interval)
         self.blocks.append(Block(what, inputs, output))
@@ -79,6 +139,47 @@ class _Dataflow:
             name = self.converted[converter] = self._name(f"{node}_by_{lanes}")
             self._add(converter, name, node, lanes, (node,))
         return name
+
+    def _together(self, names: tuple[str, ...], reader: str) -> tuple[str, ...]:
+        """Return edges whose beats come in the same cycles: the early ones wait for the latest."""
+        found = alignment(tuple(self.edges[name].schedule for name in names))
+        leader = names[found.leader]
+        if found.shift:
+            leader = self._late(leader, found.shift)
+        return tuple(
+            leader if k == found.leader else self._waiting(name, leader, found.target, reader)
+            for k, name in enumerate(names)
+        )
+
+    def _late(self, name: str, cycles: int) -> str:
+        """Return an edge's beats some cycles later."""
+        edge = self.edges[name]
+        delay = Delay(edge.node, edge.lanes, cycles)
+        late = self.converted.get((name, delay))
+        if late is None:
+            late = self.converted[name, delay] = self._name(f"{name}_late_{cycles}")
+            self._add(delay, late, edge.node, edge.lanes, (name,))
+        return late
+
+    def _waiting(self, name: str, leader: str, target: Schedule, reader: str) -> str:
+        """Return an edge's beats in the cycles of the leader's."""
+        edge = self.edges[name]
+        waits = {due - came for due, came in zip(target.cycles, edge.schedule.cycles, strict=True)}
+        if waits == {0}:
+            return name
+        if len(waits) == 1 and (min(waits) == 1 or edge.schedule.spacing is None):
+            return self._late(name, min(waits))
+        fifo = Fifo(edge.node, edge.lanes, edge.lanes * self.graph.node(edge.node).type.width, 1, 0 in waits)
+        kept = self._name(f"{name}_for_{reader}")
+        self._add(fifo, kept, edge.node, edge.lanes, (name, leader))
+        return kept
+
+    def _with_depth(self, block: Block, timeline: Timeline) -> Block:
+        """Return a block whose FIFO has the depth that the schedules and the interval ask for."""
+        if not isinstance(block.what, Fifo):
+            return block
+        pushed, popped = (timeline.edge(name).schedule for name in block.inputs)
+        return replace(block, what=replace(block.what, depth=most_waiting(pushed, popped, timeline.interval)))
 
     def _name(self, name: str) -> str:
         while name in self.taken:

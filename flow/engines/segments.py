@@ -1,10 +1,11 @@
-"""Unrolled runs that feed each other directly, between folded engines: their registers are placed together."""
+"""Unrolled runs that feed each other directly, between other engines: their registers are placed together."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from flow.engines.cone import Cone
+from flow.engines.dataflow import Traffic, only_cones, sources_of
 from flow.engines.engine import Choice, Unrolled
 from flow.engines.lower import lower_graph
 from flow.engines.network import Network, connect
@@ -15,32 +16,36 @@ from flow.graph.graph import Graph
 class Segment:
     """Name unrolled choices in topological order, by their numbers in the plan.
 
-    leaving: output nodes that a folded engine reads or that leave the design.
+    leaving: output nodes that another engine reads or that leave the design.
     """
 
     numbers: tuple[int, ...]
     leaving: tuple[str, ...]
 
 
-def segments(graph: Graph, choices: tuple[Choice, ...]) -> tuple[Segment, ...]:
-    """Return the segments of a plan. A plan without folded engines is one segment."""
-    unrolled = {choice.output: k for k, choice in enumerate(choices) if isinstance(choice, Unrolled)}
-    if len(unrolled) == len(choices):
+def segments(graph: Graph, choices: tuple[Choice, ...], traffic: Traffic) -> tuple[Segment, ...]:
+    """Return the segments of a plan. A plan of cones alone is one segment.
+
+    Elsewhere a cone that reads several tensors begins a segment of its own, as they come together (`dataflow`).
+    """
+    if only_cones(choices, traffic):
         return (Segment(tuple(range(len(choices))), graph.outputs),)
+    unrolled = {choice.output for choice in choices if isinstance(choice, Unrolled)}
     groups: list[list[int]] = []
     group_of: dict[str, list[int]] = {}
     leaving = set(graph.outputs)
     for k, choice in enumerate(choices):
-        source = graph.node(choice.nodes[0]).inputs[0]
+        sources = sources_of(graph, choice)
+        joins = isinstance(choice, Unrolled) and len(sources) == 1
+        if not joins:
+            leaving.update(unrolled.intersection(sources))
         if isinstance(choice, Unrolled):
-            group = group_of.get(source)
+            group = group_of.get(sources[0]) if joins else None
             if group is None:
                 group = []
                 groups.append(group)
             group.append(k)
             group_of[choice.output] = group
-        elif source in unrolled:
-            leaving.add(source)
     return tuple(
         Segment(tuple(group), tuple(choices[k].output for k in group if choices[k].output in leaving))
         for group in groups

@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from flow.engines.converter import Converter
-from flow.engines.dataflow import dataflow
+from flow.engines.dataflow import Traffic, dataflow
 from flow.engines.engine import Choice, Resources
 from flow.graph.graph import Graph
 from flow.latency.budget import Clock, Verdict
@@ -17,7 +17,7 @@ from flow.latency.timeline import Timeline
 from flow.plan.reuse import Reuse
 from flow.stored import check_format, load_stored
 
-FORMAT = 2
+FORMAT = 3
 CURE = "renew it: fpgaflow build"
 
 
@@ -47,7 +47,7 @@ class PlannedConverter:
 class Plan:
     """Hold all choices for a graph.
 
-    fixed_ns: the link's overhead (min, typical, max). verdict: predicted, for budget and rate. best_ns: the least
+    fixed_ns: the link's overhead (min, typical, max). traffic: how tensors come and leave. verdict: predicted, for budget and rate. best_ns: the least
     total latency that the planner found at any pipeline depth, for a miss also with a free clock; None where it found
     none, or did not look for it.
     limiter: the run that takes most of the time.
@@ -65,6 +65,7 @@ class Plan:
     rate_hz: float | None
     clock: Clock
     fixed_ns: tuple[float, float, float]
+    traffic: Traffic
     runs: tuple[Planned, ...]
     verdict: Verdict
     best_ns: float | None
@@ -92,9 +93,9 @@ class Plan:
         return sum((planned.resources for planned in self.runs), converters)
 
 
-def timeline_of(graph: Graph, choices: tuple[Choice, ...]) -> Timeline:
-    """Return all schedules of a plan: every input arrives as one beat at cycle 0."""
-    return dataflow(graph, choices).timeline
+def timeline_of(graph: Graph, choices: tuple[Choice, ...], traffic: Traffic | None = None) -> Timeline:
+    """Return all schedules of a plan; without `traffic` tensors come and leave as one beat."""
+    return dataflow(graph, choices, traffic).timeline
 
 
 @cache

@@ -9,7 +9,7 @@ from math import floor
 from flow.device.delays import Delays, delays_of
 from flow.device.links import Link, check_reach, find_link
 from flow.device.parts import Part, find_part
-from flow.engines.dataflow import dataflow
+from flow.engines.dataflow import Traffic, dataflow, whole_tensors
 from flow.engines.engine import Resources, Unrolled
 from flow.engines.estimate import Estimate
 from flow.engines.lower import runs
@@ -129,13 +129,14 @@ def assemble(
     planned: tuple[Planned, ...],
     solution: Solution,
     best_ns: float,
+    traffic: Traffic | None = None,
     revisions: tuple[str, ...] = (),
 ) -> Plan:
     """Put a plan together, with its limiter and, unless all is met, what would have to change.
 
-    planned: in topological order. solution: judged with the interval of their timeline.
+    planned: in topological order. traffic: None for whole tensors. solution: judged with the interval of their timeline.
     """
-    flow = dataflow(graph, tuple(p.choice for p in planned))
+    flow = dataflow(graph, tuple(p.choice for p in planned), traffic)
     plan = Plan(
         format=FORMAT,
         model=graph.name,
@@ -146,6 +147,7 @@ def assemble(
         rate_hz=request.rate_hz,
         clock=solution.clock,
         fixed_ns=target.goal.fixed_ns,
+        traffic=traffic or whole_tensors(graph),
         runs=planned,
         verdict=solution.verdict,
         best_ns=None if best_ns == float("inf") else best_ns,

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 from flow.engines.area import area
 from flow.engines.dataflow import dataflow
-from flow.engines.engine import Choice, Resources, Unrolled
+from flow.engines.engine import Choice, Folded, Resources, Streamed, Unrolled
 from flow.engines.folded_cost import folded_resources
 from flow.engines.folded_hardware import folded_hardware
 from flow.engines.module import Module
+from flow.engines.streamed_cost import streamed_resources
+from flow.engines.streamed_hardware import streamed_hardware
 from flow.errors import VerificationError
 from flow.graph.graph import Graph
 from flow.latency.timeline import Timeline
@@ -54,22 +56,33 @@ def realize(graph: Graph, request: Request, plan: Plan) -> Design:
         planned=planned,
         solution=settled.solution,
         best_ns=settled.best_ns,
+        traffic=plan.traffic,
         revisions=settled.revisions,
     )
     engines: dict[str, Engine] = {**settled.cones}
     for choice in settled.choices:
-        if not isinstance(choice, Unrolled):
-            engines[choice.output] = folded_hardware(graph, choice, target.delays)
-    flow = dataflow(graph, settled.choices)
+        match choice:
+            case Folded():
+                engines[choice.output] = folded_hardware(graph, choice, target.delays)
+            case Streamed():
+                cone = settled.cones.get(choice.output)
+                engines[choice.output] = streamed_hardware(graph, choice, target.delays, cone)
+    flow = dataflow(graph, settled.choices, plan.traffic)
     modules, signature = build_top(graph, flow, engines)
     _check_cycles(flow.timeline, signature)
     return Design(final, flow.timeline, settled.solution.depths.worst_ns, modules, signature)
 
 
 def _resources(graph: Graph, choice: Choice, settled: Settled, target: Target) -> Resources:
-    if isinstance(choice, Unrolled):
-        return area(settled.cones[choice.output], target.part.family)
-    return folded_resources(graph, choice, target.part)
+    match choice:
+        case Unrolled():
+            return area(settled.cones[choice.output], target.part.family)
+        case Folded():
+            return folded_resources(graph, choice, target.part)
+        case Streamed():
+            cone = settled.cones.get(choice.output)
+            beat = None if cone is None else area(cone, target.part.family)
+            return streamed_resources(graph, choice, target.part, beat)
 
 
 def _check_cycles(timeline: Timeline, signature: Signature) -> None:

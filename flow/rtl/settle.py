@@ -6,10 +6,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from math import floor
 
+from flow.engines.beat import beat_of
 from flow.engines.cone import Cone
-from flow.engines.engine import Choice, Unrolled
+from flow.engines.dataflow import only_cones
+from flow.engines.engine import Choice, Streamed, Unrolled
+from flow.engines.folded import Folded
 from flow.engines.folded_pipeline import longest_ns
-from flow.engines.network import Network
+from flow.engines.lower import lower
+from flow.engines.network import Network, connect
 from flow.engines.pipeline import PlacedCone, depths_of_total, place, shortest_depths
 from flow.engines.segments import lower_unrolled, network_of, segments
 from flow.graph.graph import Graph
@@ -23,7 +27,7 @@ DEEPER = 12  # registers more than planned that a revision tries with a free clo
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Hold choices that hold, their solution, and the placed cones of the unrolled ones by output edge.
+    """Hold choices that hold, their solution, and placed cones by output edge: of unrolled choices and of beats.
 
     best_ns: least total latency known to be reachable. revisions: what differs from the plan, and why.
     """
@@ -38,13 +42,13 @@ class Settled:
 def settle(graph: Graph, plan: Plan, target: Target) -> Settled:
     """Solve every matrix of the unrolled runs and place their registers; folded engines are as planned."""
     cones = lower_unrolled(graph, plan.choices)
-    if len(cones) == len(plan.choices):
+    if only_cones(plan.choices, plan.traffic):
         return _settle_unrolled(graph, plan, target, cones)
     return _settle_mixed(graph, plan, target, cones)
 
 
 def _settle_unrolled(graph: Graph, plan: Plan, target: Target, cones: dict[int, Cone]) -> Settled:
-    (segment,) = segments(graph, plan.choices)
+    (segment,) = segments(graph, plan.choices, plan.traffic)
     network = network_of(segment, cones)
     solution, best_ns, revisions = _settle(network, target, plan)
     # where the clock surely closes, its slack is spent on fewer flip-flops
@@ -61,11 +65,19 @@ def _settle_mixed(graph: Graph, plan: Plan, target: Target, cones: dict[int, Con
     delays, period = target.delays, plan.clock.period_ns
     sure = plan.verdict is Verdict.MET
     within_ns = period / delays.high if sure else period
-    choices, placed, revisions = list(plan.choices), {}, []
-    worst = [
-        longest_ns(graph, choice, target.part, delays) for choice in plan.choices if not isinstance(choice, Unrolled)
-    ]
-    for segment in segments(graph, plan.choices):
+    choices, placed = list(plan.choices), dict[str, PlacedCone]()
+    revisions: list[str] = []
+    worst: list[float] = []
+    for number, choice in enumerate(plan.choices):
+        if isinstance(choice, Unrolled):
+            continue
+        settled = _settle_engine(graph, choice, target, within_ns)
+        choices[number] = settled.choice
+        worst.append(settled.worst_ns)
+        revisions += settled.revisions
+        if settled.cone is not None:
+            placed[choice.output] = settled.cone
+    for segment in segments(graph, plan.choices, plan.traffic):
         network = network_of(segment, cones)
         planned = tuple(c.depth for k in segment.numbers if isinstance(c := plan.choices[k], Unrolled))
         spare = within_ns if sure else 0.0
@@ -82,17 +94,48 @@ def _settle_mixed(graph: Graph, plan: Plan, target: Target, cones: dict[int, Con
         for number, cone in zip(segment.numbers, placement.cones, strict=True):
             choices[number] = Unrolled(plan.choices[number].nodes, cone.departure - cone.arrival)
             placed[cone.name] = cone
-    timeline = timeline_of(graph, tuple(choices))
+    timeline = timeline_of(graph, tuple(choices), plan.traffic)
     if plan.clock.origin is Origin.PREDICTED and max(worst) > within_ns * (1 + 1e-9):
         # the planner's own clock follows what the solved cones need
         period = round_up(max(worst) * (delays.high if sure else 1.0))
-    depths_built = tuple(c.depth if isinstance(c, Unrolled) else c.fill for c in choices)
+    depths_built = tuple(c.depth for c in choices if isinstance(c, Unrolled))
     depths_found = Depths(depths_built, timeline.latency, max(worst))
     solution = judged(replace(target.goal, interval=timeline.interval), depths_found, period, delays)
     best_ns = plan.reachable_ns
     if plan.best_ns is not None and solution.clock.may_close and solution.sustains:
         best_ns = min(best_ns, solution.latency.total_ns)
     return Settled(tuple(choices), placed, solution, best_ns, tuple(revisions))
+
+
+@dataclass(frozen=True, slots=True)
+class _SettledEngine:
+    choice: Choice
+    cone: PlacedCone | None
+    worst_ns: float
+    revisions: tuple[str, ...]
+
+
+def _settle_engine(graph: Graph, choice: Folded | Streamed, target: Target, within_ns: float) -> _SettledEngine:
+    """Settle a folded or streamed engine; the cone of a beat gets more registers where it misses the segment."""
+    if isinstance(choice, Folded):
+        return _SettledEngine(choice, None, longest_ns(graph, choice, target.part, target.delays), ())
+    beat, inner = beat_of(graph, choice), choice.inner
+    if isinstance(inner, Folded):
+        return _SettledEngine(choice, None, longest_ns(beat, inner, target.part, target.delays), ())
+    network = connect((lower(beat, inner.nodes),), (choice.output,))
+    placement = place(network, (inner.depth,), target.delays, within_ns=within_ns)
+    if placement.worst_ns <= within_ns * (1 + 1e-9):
+        return _SettledEngine(choice, placement.cones[0], placement.worst_ns, ())
+    depths = shortest_depths(network, target.delays, within_ns)
+    if depths is None or depths[0] <= inner.depth:
+        return _SettledEngine(choice, placement.cones[0], placement.worst_ns, ())
+    revision = (
+        f"with the planned depth {inner.depth} the solved cone of '{choice.output}' needs {placement.worst_ns:.4g} ns "
+        f"between registers: built with {depths[0]}"
+    )
+    placement = place(network, depths, target.delays, within_ns=within_ns)
+    deeper = replace(choice, inner=replace(inner, depth=depths[0]))
+    return _SettledEngine(deeper, placement.cones[0], placement.worst_ns, (revision,))
 
 
 def _settle(network: Network, target: Target, plan: Plan) -> tuple[Solution, float, tuple[str, ...]]:

@@ -95,8 +95,8 @@ class StoredMemory:
 class Signature:
     """Describe the top module.
 
-    Ports: clk_i; rst_i (synchronous, active high, resets valid bits and what controls the engines); valid_i, data_i: the
-    input, a beat at a time; valid_o, data_o: the result, likewise; overrun_o: rises when an inference starts
+    Ports: clk_i; rst_i (synchronous, active high, resets valid bits and what controls the engines); valid_i, data_i:
+    the input, a beat at a time; valid_o, data_o: the result, likewise; overrun_o: rises when an inference starts
     before the interval has passed, or a beat of one comes before it is due.
     input_cycles, output_cycles: when beats come and leave, counted from the first that comes. A tensor of a single beat
     comes with the first beat of the others, and leaves with the last of them.

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
 
+from flow.engines.align import Delay, Fifo
 from flow.engines.converter import Converter
 from flow.engines.dataflow import Block, Dataflow
 from flow.engines.emit import cone_module
+from flow.engines.engine import Folded, Streamed, Unrolled
 from flow.engines.folded_hardware import Hardware
 from flow.engines.module import (
     Assign,
@@ -33,6 +35,7 @@ from flow.engines.module import (
     whole,
 )
 from flow.engines.pipeline import PlacedCone
+from flow.engines.streamed_hardware import STORES
 from flow.engines.tables import table_modules
 from flow.files import replace_folder, write_whole
 from flow.graph.graph import Graph
@@ -43,6 +46,7 @@ from flow.rtl.signature import FORMAT, Edge, HashedFile, Signature, StoredMemory
 
 CLOCK, RESET, VALID_IN = Signal("clk_i", 1), Signal("rst_i", 1), Signal("valid_i", 1)
 VALID_OUT, OVERRUN = Signal("valid_o", 1), Signal("overrun_o", 1)
+FIRST = Signal("first_beat", 1)
 RESETS = "resets valid bits, overrun_o and what controls the engines"
 CLOCKED = (("clk_i", whole(CLOCK)), ("rst_i", whole(RESET)))
 
@@ -89,6 +93,7 @@ class _Top:
         self.data = {name: Signal(f"edge_{name}", self._beat_bits(edge)) for name, edge in self.edges.items()}
         self.valid = {name: Signal(f"valid_at_{name}", 1) for name in self.edges}
         self.schedules = {name: self.edges[name].schedule for name in graph.inputs}
+        self.only_cones = all(isinstance(engines.get(block.output), PlacedCone) for block in flow.blocks)
         self.segments: dict[str, _Segment] = {}
         self._schedule()
         self.latest = flow.timeline.outputs[latest(tuple(self.schedules[name] for name in flow.timeline.outputs))]
@@ -96,6 +101,7 @@ class _Top:
         self.items: list[Item] = []
         self.read: set[str] = set(flow.timeline.outputs)
         self.taken = {f"u_{block.output}" for block in flow.blocks}
+        self.begun: set[str] = set()
 
     def _ports(self, edges: tuple[str, ...]) -> tuple[TensorPort, ...]:
         beats = tuple(self.edges[name] for name in edges)
@@ -106,28 +112,35 @@ class _Top:
 
     def _schedule(self) -> None:
         """Find the segments, and the cycles of every edge as they are generated."""
-        first = _Segment("", VALID_IN, 0, dict.fromkeys(self.graph.inputs, 0))
-        self.segments.update(dict.fromkeys(self.graph.inputs, first))
+        whole_inputs = [name for name in self.graph.inputs if len(self.schedules[name].cycles) == 1]
+        first = _Segment("", FIRST, 0, {})
+        self.segments.update(dict.fromkeys(whole_inputs, first))
         for block in self.flow.blocks:
             arrivals = tuple(self.schedules[name] for name in block.inputs)
             engine = self.engines.get(block.output)
             if isinstance(engine, PlacedCone):
-                (source,) = block.inputs
-                begin = _Segment(f"_{source}", self.valid[source], arrivals[0].last, {source: 0})
-                segment = self.segments[block.output] = self.segments.setdefault(source, begin)
+                segment = self.segments[block.output] = self._segment(block, arrivals)
                 segment.stages[block.output] = engine.departure
                 self.schedules[block.output] = Schedule((segment.begins + engine.departure,))
             else:
                 self.schedules[block.output] = block.what.schedule(arrivals)
 
+    def _segment(self, block: Block, arrivals: tuple[Schedule, ...]) -> _Segment:
+        """Return the segment that a cone belongs to: that of what it reads, or a new one where tensors meet."""
+        source = block.inputs[latest(arrivals)]
+        alone = len(block.inputs) == 1
+        if source in self.segments and (alone or self.only_cones):
+            return self.segments[source]
+        segment = _Segment(f"_{source if alone else block.output}", self.valid[source], arrivals[0].last, {})
+        if alone:
+            self.segments[source] = segment
+        return segment
+
     def build(self) -> tuple[tuple[Module, ...], Signature]:
         bits_in, bits_out = (sum(port.bits for port in ports) for ports in (self.inputs, self.outputs))
         data_i, data_o = Signal("data_i", bits_in), Signal("data_o", bits_out)
-        self._add_valid(self.segments[self.graph.inputs[0]])
-        guard = (*CLOCKED, ("start_i", whole(VALID_IN)), ("overrun_o", whole(OVERRUN)))
         interval = self.flow.timeline.interval
-        self._place("flow_interval_guard", self._service("interval"), {"Interval": interval}, guard)
-        self._add_inputs(data_i)
+        self._add_inputs(data_i, interval)
         placed = [module for block in self.flow.blocks for module in self._add_block(block)]
         modules = tuple({module.name: module for module in placed}.values())  # engines share equal tables
         self._add_outputs(data_o)
@@ -135,12 +148,11 @@ class _Top:
         ports = [Port("input", s) for s in (CLOCK, RESET, VALID_IN, data_i)]
         ports += [Port("output", s) for s in (VALID_OUT, data_o, OVERRUN)]
         name = self._name({module.name for module in modules})
-        unrolled = all(isinstance(engine, PlacedCone) for engine in self.engines.values())
         reset = "clears valid bits and overrun_o, nothing else"
         header = (
             f"{name}: the network {self.graph.name}.",
             f"Latency {self.latency} cycles from data_i to data_o, interval {interval}.",
-            f"rst_i {reset if unrolled else RESETS}. signature.json describes the ports.",
+            f"rst_i {reset if self.only_cones else RESETS}. signature.json describes the ports.",
         )
         modules = (*modules, Module(name, header, tuple(ports), tuple(self.items)))
         signature = Signature(
@@ -181,51 +193,84 @@ class _Top:
         self.items += [Comment(f"valid bits{' behind ' * bool(segment.name)}{segment.name[1:]}"), Wire(taps, None)]
         connections = (*CLOCKED, ("valid_i", whole(segment.start)), ("taps_o", whole(taps)))
         self._place("flow_valid", self._service(f"valid{segment.name}"), {"Depth": taps.width - 1}, connections)
-        self.items += [
-            Wire(self.valid[name], Slice(taps, stage, 1))
-            for name, stage in segment.stages.items()
-            if self.valid[name] != segment.start
-        ]
+        self.items += [Wire(self.valid[name], Slice(taps, stage, 1)) for name, stage in segment.stages.items()]
 
-    def _add_inputs(self, data_i: Signal) -> None:
-        self.items.append(Comment("inputs"))
-        self.items += [Wire(self.data[p.name], Slice(data_i, p.offset, p.bits)) for p in self.inputs]
+    def _add_inputs(self, data_i: Signal, interval: int) -> None:
+        """Add the guard and the input edges; a tensor of one beat comes with the first beat of the others."""
+        beats = max((self.schedules[name] for name in self.graph.inputs), key=lambda s: len(s.cycles))
+        self.items += [Comment("inputs"), Wire(FIRST, None)]
+        ends = (("valid_i", whole(VALID_IN)), ("first_o", whole(FIRST)), ("overrun_o", whole(OVERRUN)))
+        cadence = {"Interval": interval, "Beats": len(beats.cycles), "Spacing": beats.spacing or 1}
+        self._place("flow_interval_guard", self._service("interval"), cadence, (*CLOCKED, *ends))
+        for port in self.inputs:
+            valid = FIRST if port.beats == 1 else VALID_IN
+            self.items.append(Wire(self.data[port.name], Slice(data_i, port.offset, port.bits)))
+            self.items.append(Wire(self.valid[port.name], whole(valid)))
 
     def _add_block(self, block: Block) -> tuple[Module, ...]:
         """Place an engine, and the valid bits of the cones that it feeds; return its modules."""
         cycles = self.schedules[block.output].cycles
         when = f"cycle {cycles[0]}" if len(cycles) == 1 else f"cycles {cycles[0]} to {cycles[-1]}"
         self.items += [Comment(f"{when}: {block.output}"), Wire(self.data[block.output], None)]
-        if isinstance(block.what, Converter):
-            self._add_serial(
-                block,
-                f"flow_{block.what.engine}",
-                converter_parameters(block.what, self.graph.node(block.what.node).type.width),
-            )
-            return ()
-        engine = self.engines[block.output]
-        if isinstance(engine, PlacedCone):
-            return (*table_modules(engine), self._add_cone(block, block.what.nodes, engine))
-        self._add_serial(block, engine.top.name, {})
-        return engine.modules
+        match block.what:
+            case Converter() as converter:
+                width = self.graph.node(converter.node).type.width
+                self._add_serial(block, f"flow_{converter.engine}", converter_parameters(converter, width))
+                return ()
+            case Delay() as delay:
+                bits = self.data[block.output].width
+                self._add_serial(block, "flow_late", {"Width": bits, "Depth": delay.cycles})
+                return ()
+            case Fifo() as fifo:
+                self._add_fifo(block, fifo)
+                return ()
+            case Unrolled() | Folded() | Streamed() as choice:
+                engine = self.engines[block.output]
+                if isinstance(engine, PlacedCone):
+                    return (*table_modules(engine), self._add_cone(block, choice.nodes, engine))
+                self._add_serial(block, engine.top.name, {})
+                return engine.modules
 
     def _add_serial(self, block: Block, module: str, parameters: Mapping[str, int]) -> None:
-        """Place an engine that takes beats with their valid bit and gives such."""
-        (source,) = block.inputs
-        self.read.add(source)
+        """Place an engine that takes beats with their valid bit and gives such; several inputs come together."""
+        self.read.update(block.inputs)
         self.items.append(Wire(self.valid[block.output], None))
+        data = tuple(whole(self.data[source]) for source in reversed(block.inputs))
         connections = (
             *CLOCKED,
-            ("valid_i", whole(self.valid[source])),
-            ("data_i", whole(self.data[source])),
+            ("valid_i", whole(self.valid[block.inputs[0]])),
+            ("data_i", data[0] if len(data) == 1 else Join(data)),
             ("valid_o", whole(self.valid[block.output])),
             ("data_o", whole(self.data[block.output])),
         )
         self._place(module, f"u_{block.output}", parameters, connections)
-        if block.output in self.segments:
-            self._add_valid(self.segments[block.output])
+
+    def _add_fifo(self, block: Block, fifo: Fifo) -> None:
+        """Place a FIFO whose beats leave with those of its second input."""
+        source, leader = block.inputs
+        self.read.add(source)
+        self.items.append(Wire(self.valid[block.output], None))
+        parameters = {
+            "Width": fifo.bits,
+            "Depth": fifo.depth,
+            "Bypass": int(fifo.bypass),
+            "Store": STORES[fifo.store],
+        }
+        connections = (
+            *CLOCKED,
+            ("valid_i", whole(self.valid[source])),
+            ("data_i", whole(self.data[source])),
+            ("pop_i", whole(self.valid[leader])),
+            ("valid_o", whole(self.valid[block.output])),
+            ("data_o", whole(self.data[block.output])),
+        )
+        self._place("flow_fifo", f"u_{block.output}", parameters, connections)
 
     def _add_cone(self, block: Block, nodes: tuple[str, ...], cone: PlacedCone) -> Module:
+        segment = self.segments[block.output]
+        if segment.name not in self.begun:
+            self.begun.add(segment.name)
+            self._add_valid(segment)
         edge_of = {self.edges[name].node: name for name in block.inputs}
         sources = [edge_of[port.edge] for port in cone.wiring.cone.inputs]
         self.read.update(sources)
@@ -246,9 +291,7 @@ class _Top:
 
     def _add_outputs(self, data_o: Signal) -> None:
         self.items.append(Comment("outputs"))
-        segment = self.segments.get(self.latest)
-        valid = whole(self.valid[self.latest])
-        self.items.append(Assign(VALID_OUT, Slice(segment.taps, segment.stages[self.latest], 1) if segment else valid))
+        self.items.append(Assign(VALID_OUT, whole(self.valid[self.latest])))
         aligned: dict[str, Signal] = {}
         for port, edge in zip(self.outputs, self.flow.timeline.outputs, strict=True):
             wait = self.latency - self.schedules[edge].last
@@ -263,7 +306,7 @@ class _Top:
         self.items.append(Assign(data_o, parts[0] if len(parts) == 1 else Join(parts)))
 
     def _add_sink(self) -> None:
-        taps = {segment.name: segment.taps for segment in self.segments.values()}
+        taps = {segment.name: segment.taps for segment in self.segments.values() if segment.name in self.begun}
         unread = [self.data[name] for name in self.edges if name not in self.read]
         watched = (*taps.values(), *self.valid.values(), *unread)
         sink = Unary("^", Join(tuple(whole(signal) for signal in watched)))

@@ -43,7 +43,7 @@ def build(run: Context, *, renew: bool) -> None:
     graph = load_graph(project.model)
     with run.progress.step("plan") as tell:
         plan = make_plan(graph, run.request)
-        cycles = timeline_of(graph, plan.choices).latency
+        cycles = timeline_of(graph, plan.choices, plan.traffic).latency
         tell(f"{cycles_text(cycles)} of {plan.clock.period_ns:.4g} ns, {plan.resources.lut:,} LUTs (predicted)")
     with run.progress.step("build: solve matrices, place registers, write SystemVerilog") as tell:
         design = realize(graph, run.request, plan)

@@ -80,7 +80,7 @@ def _vectors(run: Context) -> Vectors:
                 f"differs in {int(np.sum(wrong)):,} of {len(wrong):,} vectors; one of them was changed since the "
                 "conversion (fpgaflow build renews both)"
             )
-    flow = dataflow(graph, load_plan(run.project.plan).choices)
+    flow = dataflow(graph, (plan := load_plan(run.project.plan)).choices, plan.traffic)
     return expected(load_signature(run.project.signature), values, settled_early(graph, flow, values))
 
 

@@ -26,7 +26,7 @@ def show_budget(run: Context) -> Report:
     graph = graph_of(run)
     plan = make_plan(graph, run.request)
     conversion = None if run.is_graph else load_conversion(run.project.conversion)
-    return collect(Findings(graph, plan, timeline_of(graph, plan.choices), conversion))
+    return collect(Findings(graph, plan, timeline_of(graph, plan.choices, plan.traffic), conversion))
 
 
 def show(run: Context) -> Report:

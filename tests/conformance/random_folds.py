@@ -14,7 +14,7 @@ import numpy as np
 
 from flow.device.delays import delays_of
 from flow.device.parts import find_part
-from flow.engines.dataflow import dataflow
+from flow.engines.dataflow import dataflow, whole_tensors
 from flow.engines.engine import Choice, Unrolled
 from flow.engines.folded_choices import foldable
 from flow.engines.folded_hardware import Hardware, folded_hardware
@@ -103,7 +103,7 @@ def build(graph: Graph, choices: tuple[Choice, ...], rng: np.random.Generator) -
     chosen = list(choices)
     engines: dict[str, PlacedCone | Hardware] = {}
     cones = lower_unrolled(graph, choices)
-    for segment in segments(graph, choices):
+    for segment in segments(graph, choices, whole_tensors(graph)):
         network = network_of(segment, cones)
         placement = place(network, random_depths(network, rng), delays)
         for number, cone in zip(segment.numbers, placement.cones, strict=True):
