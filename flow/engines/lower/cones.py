@@ -11,8 +11,7 @@ from flow.engines.lower.nodes import lower_node
 from flow.engines.lower.open_sum import Sum, total
 from flow.engines.sums import Term
 from flow.graph.graph import Graph
-from flow.graph.node import Node
-from flow.graph.nodes import Reshape
+from flow.graph.nodes import Rearrange, Reshape
 
 
 def lower_graph(graph: Graph, groups: tuple[tuple[str, ...], ...], *, solve: Solve = solve_matrix) -> tuple[Cone, ...]:
@@ -54,7 +53,15 @@ def lower(
 
 
 def _edge_range(graph: Graph, edge: str, ranges: Mapping[str, tuple[int, int]]) -> tuple[int, int]:
-    node: Node = graph.node(edge)
-    while node.name not in ranges and isinstance(node, Reshape):
-        node = graph.node(node.inputs[0])  # a reshape's own modes say nothing about its values
-    return ranges.get(node.name, (node.type.lo, node.type.hi))
+    """Return the bounds of an edge's elements; what only moves elements tells nothing new of them."""
+    if edge in ranges:
+        return ranges[edge]
+    node = graph.node(edge)
+    if isinstance(node, Reshape):  # its own modes say nothing about its values
+        return _edge_range(graph, node.inputs[0], ranges)
+    if isinstance(node, Rearrange) and len(node.inputs) == 1:
+        (source,) = graph.feeding(node)
+        lo, hi = _edge_range(graph, source.name, ranges)
+        if source.type.fraction == node.type.fraction and node.type.lo <= lo and hi <= node.type.hi:
+            return (min(lo, 0), max(hi, 0)) if node.pads else (lo, hi)
+    return node.type.lo, node.type.hi
