@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from flow.engines.cone import ConeBuilder
+from flow.engines.lower.convolution import lower_convolution
 from flow.engines.lower.dense import Solve, lower_dense
 from flow.engines.lower.elementwise import lower_elementwise
 from flow.engines.lower.open_sum import Sum
 from flow.fixed import FixedType
 from flow.graph.node import Node
-from flow.graph.nodes import Dense
+from flow.graph.nodes import Conv, Dense, DepthwiseConv
 
 
 def lower_node(
@@ -18,5 +19,7 @@ def lower_node(
     match node:
         case Dense():
             return lower_dense(builder, node, args[0], sources[0], solve)
+        case Conv() | DepthwiseConv():
+            return lower_convolution(builder, node, args[0], sources[0], solve)
         case _:
             return lower_elementwise(builder, node, args[0], sources[0])
