@@ -11,7 +11,7 @@ from flow.frontend import floats, keras_activations, keras_weights, qkeras
 from flow.frontend.legacy_call import stored_call
 from flow.frontend.legacy_file import Layer, WeightStore
 from flow.frontend.part import Part
-from flow.frontend.qconv import ConvWeights, Layout, convolution, depthwise, separable
+from flow.frontend.qconv import ConvWeights, Layout, convolution, depthwise, separable, with_window_of_one
 from flow.frontend.qdense import dense_records, values_of
 from flow.frontend.qkeras import Floats, Weights
 from flow.frontend.records import Port
@@ -31,12 +31,18 @@ def dense(layer: Layer, store: WeightStore, source: Port) -> Part:
     units = _count(layer, "units")
     kernel = _quantized(layer, "kernel", store.variable(layer, "kernel", (layer.shape[-1], units)))
     bias = _bias(layer, store, units)
-    positions = None if len(layer.shape) == 1 else int(np.prod(layer.shape[:-1]))
-    records = dense_records(
-        layer.label, source, kernel=kernel, bias=bias, kinds=_kinds(layer, "Dense"), positions=positions
-    )
-    matrix, offset = values_of(kernel), np.zeros(units) if bias is None else values_of(bias)
-    return Part(records, (*layer.shape[:-1], units), lambda x: x @ matrix + offset)
+    kinds = _kinds(layer, "Dense")
+    if len(layer.shape) == 1:
+        records = dense_records(layer.label, source, kernel=kernel, bias=bias, kinds=kinds)
+        matrix, offset = values_of(kernel), np.zeros(units) if bias is None else values_of(bias)
+        return Part(records, (units,), lambda x: x @ matrix + offset)
+    if len(layer.shape) > 3:
+        raise UserError(f"{layer.where}: an input of shape {layer.shape} is not supported; up to three axes are")
+    # hls4ml's own conversion into a convolution forgets the quantizer, and a scale behind it is then multiplied in
+    ones = (1,) * (len(layer.shape) - 1)
+    weights = ConvWeights(with_window_of_one(kernel, ones), bias)
+    layout = Layout(ones, "valid", ones)
+    return convolution(layer.label, source, layer.shape, layout, weights, kinds=kinds, where=layer.where)
 
 
 def conv(layer: Layer, store: WeightStore, source: Port) -> Part:
@@ -47,6 +53,8 @@ def conv(layer: Layer, store: WeightStore, source: Port) -> Part:
     options, where = layer.options, layer.where
     if options.get("data_format") not in (None, "channels_last"):
         raise UserError(f"{where}: data_format={options['data_format']!r} is not supported; channels_last is")
+    if options.get("mask") is not None:
+        raise UserError(f"{where}: mask is not supported; set the weights under it to zero")
     base = layer.kind.removeprefix("Q").removesuffix("Batchnorm")
     count = int(base[-2])
     window = sizes(options.get("kernel_size"), count, "kernel_size", where=where)

@@ -67,6 +67,11 @@ def convolution(
     return _convolved(label, source, shape, layout, ConvWeights(kernel, weights.bias), kinds=kinds, where=where)
 
 
+def with_window_of_one(kernel: Floats | Weights, ones: tuple[int, ...]) -> Floats | Weights:
+    """Return the kernel of a dense layer (inputs, outputs) as that of a convolution; ones: sizes of its window."""
+    return _mapped(kernel, lambda matrix: matrix.reshape(*ones, *matrix.shape))
+
+
 def depthwise(
     label: str,
     source: Port,

@@ -20,17 +20,15 @@ def dense_records(
     kernel: Floats | Weights,
     bias: Floats | Weights | None,
     kinds: tuple[str, ...],
-    positions: int | None = None,
 ) -> tuple[Record, ...]:
     """Return the records of a dense layer: one, or two where weights have a scale that is no power of two.
 
-    kernel: (inputs, outputs), as floats or quantized; bias: (outputs,). positions: how many vectors the layer works on
-    where its input has several axes.
+    kernel: (inputs, outputs), as floats or quantized; bias: (outputs,).
     """
     n_in, n_out = (kernel.codes if isinstance(kernel, Weights) else kernel).shape
     entry = {"class_name": "Dense", "data_format": "channels_last", "n_in": n_in, "n_out": n_out}
     return weighted_records(
-        label, source, entry, "weight_data", kernel=kernel, bias=bias, kinds=kinds, channels=n_out, positions=positions
+        label, source, entry, "weight_data", kernel=kernel, bias=bias, kinds=kinds, channels=n_out, positions=None
     )
 
 
