@@ -149,8 +149,10 @@ def write_run(folder: Path, files: dict[str, str], *, in_bits: int = 12, out_bit
     for path, text in files.items():
         (folder / path).write_text(text, encoding="utf-8")
     hashed = tuple(HashedFile(path, hashlib.sha256(text.encode()).hexdigest()) for path, text in files.items())
-    data, result = (TensorPort(n, n, (1,), FixedType(bits, bits), 0) for n, bits in (("x", in_bits), ("y", out_bits)))
-    signature = Signature(FORMAT, "sums", TOP, 4, 1, (data,), (result,), (), hashed)
+    data, result = (
+        TensorPort(n, n, (1,), FixedType(bits, bits), 0, 1) for n, bits in (("x", in_bits), ("y", out_bits))
+    )
+    signature = Signature(FORMAT, "sums", TOP, 4, 1, (0,), (4,), (data,), (result,), (), hashed)
     (folder / "signature.json").write_bytes(signature_to_json(signature))
     return folder
 
