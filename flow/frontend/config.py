@@ -24,6 +24,8 @@ STRATEGIES = (
     "da",
 )
 
+IO_TYPES = ("io_parallel", "io_stream")
+
 _RESOURCE = frozenset({"Resource", "Resource_Unrolled", "ResourceUnrolled"})
 
 _FILE_KEYS = frozenset(
@@ -74,6 +76,7 @@ _MODEL_KEYS = frozenset(
         "Compression",
         "AllowDAFallback",
         "AllowV2Fallback",
+        "SkipSoftmax",
     ]
 )
 # keys of hls4ml's own reader, legal for every layer
@@ -99,6 +102,21 @@ _BUILD_KEYS = frozenset(
         "compression",
     }
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """Hold a configuration as it was given.
+
+    origin: its name for messages. content: the HLSConfig part. io_type: "io_parallel" or "io_stream". skip_softmax:
+    whether a final softmax is left out (`SkipSoftmax` under Model, this project's own key; hls4ml has `skip` of a
+    softmax layer, which its own optimizers apply).
+    """
+
+    origin: str
+    content: Mapping[str, Any]
+    io_type: str = "io_parallel"
+    skip_softmax: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +151,7 @@ class UserConfig:
     """Hold a checked configuration. default and maximum are hls4ml's types for what it cannot infer."""
 
     origin: str = "configuration"
+    io_type: str = "io_parallel"
     model: LayerConfig = field(default_factory=LayerConfig)
     default: str = "fixed<16,6>"
     maximum: str | None = None
@@ -174,10 +193,10 @@ class UserConfig:
         return (*kinds, *(() if named is None else (named,)))
 
 
-def read_config(config: Path | Mapping[str, Any] | None) -> tuple[str, Mapping[str, Any]]:
-    """Return a configuration's name for messages and its HLSConfig part; raise UserError for unreadable files."""
+def read_config(config: Path | Mapping[str, Any] | None) -> Given:
+    """Return a configuration as it was given; raise UserError for unreadable files and unknown sections."""
     if config is None:
-        return "configuration", {}
+        return Given("configuration", {})
     origin, content = "configuration", config
     if isinstance(config, (str, Path)):
         origin = str(config)
@@ -191,27 +210,37 @@ def read_config(config: Path | Mapping[str, Any] | None) -> tuple[str, Mapping[s
             raise UserError(f"{origin}: not a YAML file{where}; an hls4ml configuration is YAML or a dict") from None
     top = _mapping(content if content is not None else {}, origin)
     if set(top) <= set(_SECTIONS):
-        return origin, top
+        return Given(origin, top, skip_softmax=_skips_softmax(top, origin))
     _known(top, _FILE_KEYS | set(_SECTIONS), origin, "key")
+    io_type = top.get("IOType") or IO_TYPES[0]
+    if io_type not in IO_TYPES:
+        raise UserError(f"{origin}, IOType: {io_type!r} is not one of {', '.join(IO_TYPES)}")
     if "HLSConfig" in top:
         stray = [section for section in _SECTIONS if section in top]
         if stray:
             raise UserError(f"{origin}: {stray[0]} belongs under HLSConfig")
         inner = _mapping(top["HLSConfig"] or {}, f"{origin}, HLSConfig")
         _known(inner, _SECTIONS, f"{origin}, HLSConfig", "section")
-        return origin, inner
-    return origin, {key: value for key, value in top.items() if key in _SECTIONS}
+        return Given(origin, inner, io_type, _skips_softmax(inner, origin))
+    parts = {key: value for key, value in top.items() if key in _SECTIONS}
+    return Given(origin, parts, io_type, _skips_softmax(parts, origin))
 
 
-def check_config(
-    origin: str, config: Mapping[str, Any], records: Iterable[Record], traits: Mapping[str, LayerTraits]
-) -> UserConfig:
+def _skips_softmax(content: Mapping[str, Any], origin: str) -> bool:
+    value = _mapping(content.get("Model") or {}, f"{origin}, Model").get("SkipSoftmax", True)
+    if not isinstance(value, bool):
+        raise UserError(f"{origin}, Model, SkipSoftmax: {value!r} is not true or false")
+    return value
+
+
+def check_config(given: Given, records: Iterable[Record], traits: Mapping[str, LayerTraits]) -> UserConfig:
     """Check a configuration against a model and return it typed.
 
     traits: by spelled name, of every record and of the layers that the conversion leaves out (a final softmax);
     the latter may be configured, which has no effect. Raises UserError for unknown layers, keys, strategies,
     malformed types and reuse factors below 1.
     """
+    origin, config = given.origin, given.content
     records = tuple(records)
     model_part = _mapping(config.get("Model") or {}, f"{origin}, Model")
     _known(model_part, _MODEL_KEYS, f"{origin}, Model", "key")
@@ -241,7 +270,7 @@ def check_config(
             by_name[name] = _layer(_mapping(part or {}, where), traits[name], where)
         else:
             raise UserError(f"{where}: the model has no such layer; {nearest(str(name), traits)}")
-    return UserConfig(origin, model, str(default), maximum, by_type, by_name)
+    return UserConfig(origin, given.io_type, model, str(default), maximum, by_type, by_name)
 
 
 def _union(traits: list[LayerTraits]) -> LayerTraits:

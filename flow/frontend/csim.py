@@ -70,6 +70,22 @@ template <class T> bool store(const T *x, size_t n, FILE *file) {
     }
     return true;
 }
+template <class A> bool load(hls::stream<A> &x, size_t n, FILE *file) {
+    for (size_t k = 0; k < n; k += A::size) {
+        A word;
+        if (!load(word.data, A::size, file)) return false;
+        x.write(word);
+    }
+    return true;
+}
+template <class A> bool store(hls::stream<A> &x, size_t n, FILE *file) {
+    for (size_t k = 0; k < n; k += A::size) {
+        if (x.empty()) return false;
+        A word = x.read();
+        if (!store(word.data, A::size, file)) return false;
+    }
+    return x.empty();
+}
 """
 
 
@@ -163,7 +179,7 @@ def _program(interface: Ports) -> str:
     inputs = [(f"in_{k}", port) for k, port in enumerate(interface.inputs)]
     outputs = [(f"out_{k}", port) for k, port in enumerate(interface.outputs)]
     lines = [
-        *(f"static {port.cpp_type} {name}[{port.size}];" for name, port in inputs + outputs),
+        *(_declaration(port, name, is_stream=interface.is_stream) for name, port in inputs + outputs),
         "int main(int count, char **word) {",
         "    if (count != 4) return 2;",
         '    FILE *source = fopen(word[1], "rb"), *sink = fopen(word[2], "wb");',
@@ -180,6 +196,12 @@ def _program(interface: Ports) -> str:
     return f'{_PROLOGUE}#include "firmware/{interface.project}.cpp"\n{_BITS}{body}\n'
 
 
+def _declaration(port: Port, name: str, *, is_stream: bool) -> str:
+    return (
+        f"static hls::stream<{port.cpp_type}> {name};" if is_stream else f"static {port.cpp_type} {name}[{port.size}];"
+    )
+
+
 def _words(kind: FixedType) -> int:
     """Return how many 64-bit words one element takes."""
     return (kind.width + 63) // 64
@@ -189,6 +211,8 @@ def _to_words(raw: IntArray, port: Port) -> NDArray[np.uint64]:
     """Return raw integers (batch, elements) as little-endian words (batch, elements × words)."""
     if raw.shape[1] != port.size:
         raise UserError(f"'{port.variable}' takes {port.size} values per inference, not {raw.shape[1]}")
+    if port.is_coded:
+        raw = (raw + 1) // 2
     count, mask = _words(port.type), (1 << 64) - 1
     if count == 1:
         return (raw.astype(object) & mask).astype("<u8") if raw.dtype == object else raw.astype("<i8").view("<u8")
@@ -204,6 +228,8 @@ def _from_words(words: NDArray[np.uint64], port: Port) -> IntArray:
     total = parts[..., 0]
     for k in range(1, count):
         total = total + (parts[..., k] << (64 * k))
+    if port.is_coded:
+        return narrow(2 * (total & 1) - 1, port.type)
     total = total & ((1 << port.type.width) - 1)
     if port.type.signed:
         half = 1 << (port.type.width - 1)

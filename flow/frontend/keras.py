@@ -5,38 +5,22 @@ from __future__ import annotations
 import contextlib
 import json
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flow.errors import UserError, nearest
+from flow.errors import UserError
 from flow.frontend import qkeras
-from flow.frontend.qdense import activation_record, dense_records, inline_suffix
-from flow.frontend.qkeras import Floats, Quantizer, Weights
-from flow.frontend.records import ParsedModel, Port, Record
+from flow.frontend.config import read_config
+from flow.frontend.keras_parser import Parser
 from flow.frontend.reference import ReferenceSource, prepare
 from flow.frontend.silence import hush_tensorflow, silence, silence_libraries
 
 _BATCH = 1024
-# identity at inference; hls4ml would put a cast to its default type in their place
-_IDENTITY = frozenset(
-    [
-        "Dropout",
-        "AlphaDropout",
-        "GaussianDropout",
-        "SpatialDropout1D",
-        "SpatialDropout2D",
-        "SpatialDropout3D",
-        "GaussianNoise",
-        "ActivityRegularization",
-    ]
-)
-# activations that hls4ml 1.3.0 computes as Keras 3 does; for others its C++ fails or differs (hard_sigmoid)
-_ACTIVATIONS = ("linear", "relu", "sigmoid", "tanh", "softmax", "softplus", "softsign", "elu", "selu", "leaky_relu")
-_ACCEPTED = "Keras's own layers and qkeras-v3's QDense and QActivation are accepted"
+_ACCEPTED = "Keras's own layers and qkeras-v3's are accepted"
 
 
 class KerasSource(ReferenceSource):
@@ -45,7 +29,8 @@ class KerasSource(ReferenceSource):
     def __init__(self, model: Any, name: str, config: Path | Mapping[str, Any] | None) -> None:
         """model: a built functional or Sequential keras.Model; it is not changed."""
         self._model = model
-        parser = _Parser(name, model)
+        given = read_config(config)
+        parser = Parser(name, _functional(model), given.io_type, skip_softmax=given.skip_softmax)
         super().__init__(prepare(parser.parsed(), config))
         self._softmax_layer = parser.softmax
 
@@ -228,203 +213,3 @@ def _is_plain_module(module: str) -> bool:
 
 def _functional(model: Any) -> Any:
     return getattr(model, "_functional", model) or model
-
-
-class _Parser:
-    """Walk a Keras model's layers in topological order and make a record of each part that hls4ml shall see."""
-
-    def __init__(self, name: str, model: Any) -> None:
-        self.name = name
-        self.model = _functional(model)
-        self.ports: dict[str, Port] = {}  # Keras tensor's name -> the record that makes it
-        self.softmax: Any = None
-
-    def parsed(self) -> ParsedModel:
-        """Return the parsed model; raise UserError for layers that cannot be converted faithfully."""
-        from hls4ml.converters.keras_v2_to_hls import layer_handlers as v2_handlers
-        from hls4ml.converters.keras_v3 import layer_handlers as v3_handlers
-        from hls4ml.converters.keras_v3_to_hls import KerasV3HandlerDispatcher, resolve_dependency_relation
-
-        self.dispatch = KerasV3HandlerDispatcher(v3_handlers, True, False, v2_handlers)
-        _, outputs, calls, tensors = resolve_dependency_relation(self.model)
-        seen: set[str] = set()
-        for label, _, _ in calls:
-            if label in seen:
-                raise UserError(f"layer '{label}' of {self.name} is used more than once; give each use its own layer")
-            seen.add(label)
-        self.softmax = self._final_softmax(outputs, calls)
-        records: list[Record] = []
-        labels: list[str] = []
-        waiting = list(calls)
-        while waiting:
-            call = next(c for c in waiting if all(tensor in self.ports for tensor in c[1]))
-            waiting.remove(call)
-            label, sources, targets = call
-            layer = self.model.get_layer(label)
-            labels.append(label)
-            made = self._layer(layer, [tensors[t] for t in sources], [tensors[t] for t in targets])
-            records += made
-            for target in targets:
-                if target not in self.ports:
-                    self.ports[target] = made[-1].port if made else self.ports[sources[0]]
-        softmax = self.softmax.name if self.softmax is not None else None
-        notes = (
-            (f"the final softmax '{softmax}' is left out: outputs are its inputs, their order (argmax) is the same",)
-            if softmax
-            else ()
-        )
-        shapes: dict[str, tuple[int, ...]] = {}
-        for tensor in self.model.inputs:
-            shape = tuple(tensor.shape[1:])
-            label = self.ports[tensor.name][0]
-            if not shape or any(size is None for size in shape):
-                raise UserError(f"{self.name}: the input '{label}' has the open shape {shape}; sizes must be known")
-            shapes[label] = shape
-        ends = tuple(self.ports[name] for name in outputs)
-        return ParsedModel(self.name, tuple(labels), tuple(records), ends, shapes, softmax, notes)
-
-    def _final_softmax(self, outputs: tuple[str, ...], calls: list[Any]) -> Any:
-        """Return the layer whose softmax makes the only output and feeds nothing, or None."""
-        if len(outputs) != 1 or any(outputs[0] in sources for _, sources, _ in calls):
-            return None
-        import keras
-
-        label = next(label for label, _, targets in calls if outputs[0] in targets)
-        layer = self.model.get_layer(label)
-        inline = getattr(layer, "activation", None) is keras.activations.softmax
-        own = isinstance(layer, keras.layers.Softmax) and layer.axis in (-1, len(layer.output.shape) - 1)
-        return layer if inline or own else None
-
-    def _layer(self, layer: Any, sources: list[Any], targets: list[Any]) -> list[Record]:
-        kind = type(layer).__name__
-        where = f"layer '{layer.name}' ({kind})"
-        drop = self.softmax is layer
-        if kind in _IDENTITY or (drop and kind in ("Softmax", "Activation")):
-            return []
-        if type(layer).__module__.split(".")[0] == "qkeras":
-            return self._qkeras(layer, self.ports[sources[0].name], kind, where, drop=drop)
-        _refuse_known_wrong(layer, kind, where)
-        with silence():
-            try:
-                parts = self.dispatch(layer, sources, targets)
-            except Exception as error:
-                if "not found in registry" in str(error):
-                    raise UserError(f"{where}: hls4ml does not know this kind of layer; {_ACCEPTED}") from error
-                raise UserError(f"{where}: hls4ml cannot convert it: {_reason(error)}; {_ACCEPTED}") from error
-        if drop:
-            parts = parts[:1]
-        return [self._record(layer, kind, dict(part)) for part in parts]
-
-    def _record(self, layer: Any, kind: str, entry: dict[str, Any]) -> Record:
-        """Return a record of hls4ml's own layer dictionary, its tensors resolved to records."""
-        name, made = str(entry.pop("name")), entry.pop("output_keras_tensor_names")
-        inputs = tuple(self.ports[tensor] for tensor in entry.pop("input_keras_tensor_names"))
-        suffix = name.removeprefix(layer.name) if name.startswith(layer.name) else f"_{name}"
-        for tensor in made:
-            self.ports[tensor] = (layer.name, suffix)
-        if isinstance(entry.get("activation"), dict) or entry.get("activation") is None:
-            entry.pop("activation", None)
-        return Record(layer.name, entry, inputs, suffix, tuple(dict.fromkeys((kind, str(entry["class_name"])))))
-
-    def _qkeras(self, layer: Any, source: Port, kind: str, where: str, *, drop: bool) -> list[Record]:
-        if kind == "QActivation":
-            return self._activation(layer, source, where, suffix=False)
-        if kind != "QDense":
-            raise UserError(f"{where}: this QKeras layer is not supported; QDense and QActivation are")
-        kernel = _quantized(layer.kernel, layer.kernel_quantizer_internal, f"{where}, kernel_quantizer")
-        bias = None
-        if layer.use_bias:
-            bias = _quantized(layer.bias, layer.bias_quantizer_internal, f"{where}, bias_quantizer")
-        records = list(dense_records(layer.name, source, kernel=kernel, bias=bias, kinds=(kind, "Dense")))
-        return records if drop else records + self._activation(layer, records[-1].port, where, suffix=True)
-
-    def _activation(self, layer: Any, source: Port, where: str, *, suffix: bool) -> list[Record]:
-        import keras
-
-        activation = layer.activation
-        where = f"{where}, activation"
-        if activation in (None, keras.activations.linear):
-            return [] if suffix else [_plain(layer.name, source, "linear", "")]
-        name = getattr(activation, "__name__", "")
-        if callable(activation) and name in _ACTIVATIONS and getattr(keras.activations, name) is activation:
-            return [_plain(layer.name, source, name, f"_{name}" if suffix else "")]
-        quantizer = _describe(activation, where)
-        tail = inline_suffix(quantizer) if suffix else ""
-        return [activation_record(layer.name, source, quantizer, where=where, suffix=tail)]
-
-
-def _plain(label: str, source: Port, name: str, suffix: str) -> Record:
-    entry: dict[str, Any] = {"class_name": "Activation", "activation": name}
-    if name == "softmax":
-        entry |= {"class_name": "Softmax", "axis": -1}
-    elif name in ("elu", "leaky_relu"):
-        kind, slope = ("ELU", 1.0) if name == "elu" else ("LeakyReLU", 0.2)
-        entry |= {"class_name": kind, "activ_param": slope, "activation": kind.lower()}
-    return Record(label, entry, (source,), suffix, tuple(dict.fromkeys(("QActivation", entry["class_name"]))))
-
-
-def _describe(quantizer: Any, where: str) -> Quantizer:
-    """Return the description of a live qkeras-v3 quantizer, with the options that its get_config leaves out."""
-    name = getattr(quantizer, "__name__", None) or type(quantizer).__name__
-    if not hasattr(quantizer, "get_config"):
-        raise UserError(f"{where}: '{name}' is not supported; {nearest(name, (*_ACTIVATIONS, *qkeras.NAMES.values()))}")
-    options = dict(quantizer.get_config())
-    for option in ("is_quantized_clip", "scale_axis", "elements_per_scale", "min_po2_exponent", "max_po2_exponent"):
-        value = getattr(quantizer, option, None)
-        if value is not None:
-            options[option] = value
-    return qkeras.read({"class_name": type(quantizer).__name__, "config": options}, where=where)
-
-
-def _quantized(variable: Any, quantizer: Any, where: str) -> Floats | Weights:
-    """Return a layer's weights as its own quantizer makes them, exactly on the quantizer's grid."""
-    import keras
-
-    data = np.asarray(keras.ops.convert_to_numpy(variable), dtype=np.float64)
-    if not np.all(np.isfinite(data)):
-        raise UserError(f"{where}: the weights hold NaN or infinite values")
-    if quantizer is None:
-        return data
-    description = qkeras.check_weights(_describe(quantizer, where), where=where)
-    with silence():
-        values = np.asarray(keras.ops.convert_to_numpy(quantizer(variable)), dtype=np.float64)
-    held = getattr(quantizer, "scale", None)
-    scale = np.asarray(1.0 if held is None else keras.ops.convert_to_numpy(held), dtype=np.float64)
-    return qkeras.settle(description, values, scale, where=where)
-
-
-# (layer class, option, test that hls4ml 1.3.0 fails, what it does instead)
-_KNOWN_WRONG: tuple[tuple[tuple[str, ...], str, Callable[[Any], bool], str], ...] = (
-    (("Conv1D", "Conv2D", "DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D"),
-     "dilation_rate", lambda v: any(n != 1 for n in np.atleast_1d(v)), "ignores it"),
-    (("Conv1D", "Conv2D"), "groups", lambda v: v != 1, "ignores it"),
-    (("DepthwiseConv1D", "DepthwiseConv2D", "SeparableConv1D", "SeparableConv2D"),
-     "depth_multiplier", lambda v: v != 1, "aborts on it"),
-    (("UpSampling2D",), "interpolation", lambda v: v != "nearest", "takes the nearest value"),
-    (("LSTM", "GRU", "SimpleRNN"), "go_backwards", bool, "ignores it"),
-    (("GRU",), "reset_after", lambda v: not v, "computes reset_after=True"),
-    (("PReLU",), "shared_axes", lambda v: v is not None, "reads beyond the parameters"),
-    (("ReLU",), "max_value", lambda v: v is not None, "does not know it"),
-)  # fmt: skip
-
-
-def _refuse_known_wrong(layer: Any, kind: str, where: str) -> None:
-    """Refuse layers and options that hls4ml 1.3.0 turns into another function, or into C++ that fails."""
-    import keras
-
-    if isinstance(layer, keras.Model) or kind == "TimeDistributed":
-        raise UserError(f"{where}: flatten the nested model: put its layers into the outer one")
-    if kind == "Lambda":
-        raise UserError(f"{where}: a Lambda holds arbitrary code; {_ACCEPTED}")
-    for kinds, option, wrong, instead in _KNOWN_WRONG:
-        if kind in kinds and wrong(getattr(layer, option, None)):
-            raise UserError(f"{where}: {option}={getattr(layer, option)} is not supported (hls4ml {instead})")
-    if kind in ("BatchNormalization", "Softmax"):
-        axes = layer.axis if isinstance(layer.axis, (list, tuple)) else [layer.axis]
-        if list(axes) not in ([-1], [len(layer.output.shape) - 1]):
-            raise UserError(f"{where}: axis={layer.axis} is not supported; the last axis is (hls4ml uses it silently)")
-    activation = getattr(layer, "activation", None)
-    if activation is not None and kind not in ("LSTM", "GRU", "SimpleRNN"):
-        name = getattr(activation, "__name__", type(activation).__name__)
-        if name not in _ACTIVATIONS or getattr(keras.activations, name, None) is not activation:
-            raise UserError(f"{where}: activation '{name}' is not supported; {', '.join(_ACTIVATIONS)} are")

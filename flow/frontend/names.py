@@ -36,8 +36,17 @@ trior trireg type typedef union unique unique0 unsigned until until_with untyped
 wait wait_order wand weak weak0 weak1 while wildcard wire with within wor xnor xor
 """
 
-# names that hls4ml's generated code, its headers or its layers' attribute tables already use
+# names that hls4ml's generated code and headers use, and keys of its layers' attributes, among which a layer's output
+# stands under the layer's name
 _HLS4ML = """
+align_corners axes batch_size beta_data bitwidth collapse count_pad crop_bottom crop_left crop_right crop_top depth
+depth_multiplier depthwise dilation dim direction embeddings equation expression fifo_depth filt_height filt_width
+gamma_data group height height_factor in_height in_width instructions keepdims layers mean_data merge_mode min_height
+min_width model n_chan n_dim n_inner n_inplace n_outer n_partitions n_timesteps narrow op out_height out_shape out_width
+output_shape pad_bottom pad_left pad_right pad_top part perm perm_str pointwise pool_height pool_op pool_width quantize
+quantizer recurrent_bias recurrent_weight result return_sequences return_state rounding_mode seq_len stamp stride_height
+stride_width target_cycles target_shape type_name unscaled use_beta use_gamma value variance_data version vocab_size
+width width_factor
 accum_t activation activ_param algorithm axis bias bias_data class_name data_format epsilon eof hls implementation
 index infinity inputs input_t input_shape load_weights_from_txt main model_default_t myproject n_filt n_in n_out name
 nan nnet null outputs param precision result_t reuse_factor scale scale_data shape shift size_in skip slope std stderr
@@ -46,7 +55,7 @@ stdin stdout strategy table_size table_t threshold trace trusted use_bias weight
 
 _RESERVED = frozenset((_CPP + _SYSTEMVERILOG + _HLS4ML).split())
 # variables and types that hls4ml numbers by layer (layer2_out, config3, w4, input_t, relu_config5 …)
-_NUMBERED = re.compile(r"(?:layer|config|input|a|b|s|w|bias|scale|slope|shift|weight)\d+(?:_.*)?")
+_NUMBERED = re.compile(r"(?:layer|config|input|a|b|d|e|p|s|w|z|bias|scale|slope|shift|weight)\d+(?:_.*)?")
 
 
 def clean(label: str, used: Iterable[str] = ()) -> str:

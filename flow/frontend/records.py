@@ -18,7 +18,8 @@ class Record:
     label: the user's layer; suffix: what hls4ml appends for parts of a layer ("_relu"). entry: hls4ml's layer
     dictionary without name and inputs. inputs: the records that feed it. kinds: the names by which a
     configuration's LayerType may address it. owned: types set by the model's own quantizers. advised: types that
-    suit the data better than hls4ml's default. limit: for the cut of a leaky ReLU's range, ±2**limit.
+    suit the data better than hls4ml's default. limit: for the cut of a leaky ReLU's range, ±2**limit. keeps_type: the
+    result has its input's type unless the user asks for another (hls4ml would take its default).
     """
 
     label: str
@@ -29,6 +30,7 @@ class Record:
     owned: Mapping[str, FixedType] = field(default_factory=dict)
     advised: Mapping[str, FixedType] = field(default_factory=dict)
     limit: int | None = None
+    keeps_type: bool = False
 
     @property
     def port(self) -> Port:

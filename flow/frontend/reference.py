@@ -15,19 +15,29 @@ import numpy as np
 
 from flow.errors import UserError
 from flow.fixed import FixedType, Overflow, from_float, parse_type
-from flow.frontend.config import LayerTraits, UserConfig, check_config, read_config
+from flow.frontend.border import label_for
+from flow.frontend.config import Given, LayerTraits, UserConfig, check_config, read_config
+from flow.frontend.copies import UNMERGED, keep_apart
+from flow.frontend.generous import (
+    SOFTMAX_CUT,
+    SOFTMAX_INPUT,
+    WEIGHT_VARIABLES,
+    WIDE,
+    WIDE_INPUT,
+    WIDE_WEIGHT,
+    WIDEST,
+    generous_settings,
+    generous_types,
+)
 from flow.frontend.names import clean, clean_all
 from flow.frontend.records import ParsedModel, Port, Record
+from flow.frontend.settle import Settled, settled_types
 from flow.frontend.silence import silence
+from flow.frontend.softmax import coarse_table
 from flow.frontend.source import Knobs
+from flow.frontend.streams import packed_streams
 
 BACKEND = "Vitis"
-# generous widths: far beyond float32 and yet quick in hls4ml's C simulation
-_WIDE_INPUT = FixedType(64, 24)  # hls4ml rewrites input types of more than 100 bits
-_WIDE_WEIGHT = FixedType(64, 24)
-_WIDE = FixedType(96, 40)
-_WIDEST = FixedType(160, 64)
-_WEIGHT_VARIABLES = frozenset({"weight", "bias", "scale", "param"})
 
 
 class Preset:
@@ -76,14 +86,28 @@ class Reference:
 
     def convert(self, folder: Path, *, generous: bool, knobs: Mapping[str, Knobs] | None) -> Any:
         """Return the ModelGraph after the complete vitis:ip flow; see `Source.convert`."""
-        first = self._build(folder, self.model.records, knobs, generous=generous)
-        cuts = self._cuts(first)
-        graph = self._build(folder, _insert(self.model.records, cuts), knobs, generous=generous) if cuts else first
+        settled: Settled = {}
+        records = _cut_softmax(self.model.records) if generous else self.model.records
+        graph = self._build(folder, records, knobs, settled, generous=generous)
+        for _ in records if not generous else ():  # each round settles one layer behind another, most models need one
+            found = settled_types(graph, records, self.names, self._is_asked)
+            if found == settled:
+                break
+            settled = found
+            graph = self._build(folder, records, knobs, settled, generous=generous)
+        cuts = self._cuts(graph)
+        if cuts:
+            cut = keep_apart(replace(self.model, records=_insert(records, cuts)))
+            graph = self._build(folder, cut.records, knobs, settled, generous=generous)
         label_of = self.label_of
-        for name, note in _settle_weights(graph):
+        for name, note in (*_settle_weights(graph), *coarse_table(graph)):
             if not generous:
-                self.said.append(f"layer '{label_of.get(name, name)}': {note}")
+                self.said.append(f"layer '{label_for(name, label_of)}': {note}")
         return graph
+
+    def _is_asked(self, record: Record, variable: str) -> bool:
+        asked = self.config.of(record)
+        return asked.whole is not None or variable in asked.precision
 
     def _cuts(self, graph: Any) -> dict[Port, FixedType]:
         """Return, for leaky ReLUs whose input can leave ±2**limit, the type that cuts it there without rounding."""
@@ -100,11 +124,17 @@ class Reference:
         return cuts
 
     def _build(
-        self, folder: Path, records: Sequence[Record], knobs: Mapping[str, Knobs] | None, *, generous: bool
+        self,
+        folder: Path,
+        records: Sequence[Record],
+        knobs: Mapping[str, Knobs] | None,
+        settled: Settled,
+        *,
+        generous: bool,
     ) -> Any:
         with silence() as heard:
             try:
-                graph = self._model_graph(folder, records, knobs or {}, generous=generous)
+                graph = self._model_graph(folder, records, knobs or {}, settled, generous=generous)
             except UserError:
                 raise
             except Exception as error:
@@ -115,7 +145,13 @@ class Reference:
         return graph
 
     def _model_graph(
-        self, folder: Path, records: Sequence[Record], knobs: Mapping[str, Knobs], *, generous: bool
+        self,
+        folder: Path,
+        records: Sequence[Record],
+        knobs: Mapping[str, Knobs],
+        settled: Settled,
+        *,
+        generous: bool,
     ) -> Any:
         import hls4ml
         from hls4ml.model import ModelGraph
@@ -128,28 +164,34 @@ class Reference:
         layers: list[dict[str, Any]] = []
         by_name: dict[str, dict[str, Any]] = {}
         for record in records:
-            types = self._types(record, generous=generous)
+            types = self._types(record, settled.get(record.port, {}), generous=generous)
             entry = dict(record.entry) | {"name": names[record.port]}
             if record.inputs:
                 entry["inputs"] = [names[port] for port in record.inputs]
             own = self.config.of(record) if not generous else None
             for variable, owned in record.owned.items():
                 kept = own is None or (own.whole is None and variable not in own.precision)
-                if variable in _WEIGHT_VARIABLES and kept:
+                if variable in WEIGHT_VARIABLES and kept:
                     entry[f"{variable}_quantizer"] = Preset(backend.convert_precision_string(str(owned)))
             result = types.get("result", "auto")
             if entry["class_name"] == "Activation" and entry.get("activation") == "linear" and result != "auto":
                 entry["quantizer"] = Preset(backend.convert_precision_string(result))
+            if "depthwise_data" in entry:
+                # (…, 1, channels): hls4ml multiplies a batch normalization in along the last axis
+                entry["depthwise_data"] = np.moveaxis(entry["depthwise_data"], -1, -2)
             layers.append(entry)
             knob = knobs.get(record.label, Knobs(1, "Latency"))
             settings = self.config.of(record).settings
+            if generous:
+                settings = generous_settings(record.entry, settings)
             by_name[names[record.port]] = {
+                **_table_types(record, types),
                 "Precision": types,
                 "ReuseFactor": knob.reuse_factor,
                 "Strategy": knob.strategy,
             } | settings
-        config = create_config(output_dir=str(folder), backend=BACKEND, io_type="io_parallel")
-        default, maximum = (str(_WIDE), str(_WIDEST)) if generous else (self.config.default, self.config.maximum)
+        config = create_config(output_dir=str(folder), backend=BACKEND, io_type=self.config.io_type)
+        default, maximum = (str(WIDE), str(WIDEST)) if generous else (self.config.default, self.config.maximum)
         config["HLSConfig"] = {
             "Model": {
                 "Precision": {"default": default} | ({"maximum": maximum} if maximum else {}),
@@ -160,11 +202,11 @@ class Reference:
             },
             "LayerName": by_name,
         }
-        inputs = [names[record.port] for record in records if _is_input(record)]
+        inputs = [names[label, ""] for label in self.model.input_shapes]
         outputs = [names[port] for port in self.model.outputs]
         return ModelGraph.from_layer_list(config, layers, inputs, outputs)
 
-    def _types(self, record: Record, *, generous: bool) -> dict[str, str]:
+    def _types(self, record: Record, settled: Mapping[str, FixedType], *, generous: bool) -> dict[str, str]:
         """Return the precision of every variable of a record: quantizers', then the user's, then inferred."""
         traits = traits_of(str(record.entry["class_name"]))
         types = {name: default or "auto" for name, default in traits.defaults.items()}
@@ -174,14 +216,18 @@ class Reference:
             for variable in types:
                 if variable in record.owned:
                     continue
-                if variable in _WEIGHT_VARIABLES:
-                    types[variable] = str(_WIDE_WEIGHT)
+                if variable in WEIGHT_VARIABLES:
+                    types[variable] = str(WIDE_WEIGHT)
                 elif variable in explicit and traits.defaults[variable] is None:
-                    types[variable] = str(_WIDE)
+                    types[variable] = str(WIDE)
             if _is_input(record):
-                types["result"] = str(_WIDE_INPUT)
+                types["result"] = str(WIDE_INPUT)
+            types |= generous_types(record.entry, types)
         else:
             types |= {variable: str(advised) for variable, advised in record.advised.items()}
+            types |= {variable: str(kind) for variable, kind in settled.items()}
+            if record.entry["class_name"] == "Dot" and types["accum"] == "auto":
+                types["accum"] = self.config.default  # hls4ml cannot infer it; the next round knows the inputs
         owned = {variable: str(kind) for variable, kind in record.owned.items()}
         if generous:
             return types | owned
@@ -190,6 +236,16 @@ class Reference:
             types |= {variable: asked.whole for variable, default in traits.defaults.items() if default is None}
             return types | asked.precision
         return types | owned | asked.precision
+
+
+def _table_types(record: Record, types: Mapping[str, str]) -> dict[str, str]:
+    """Return the types of tables as the keys that hls4ml reads them from; it ignores those under Precision."""
+    defaults = traits_of(str(record.entry["class_name"])).defaults
+    return {
+        f"{variable}_t": types[variable]
+        for variable, default in defaults.items()
+        if default is not None and variable != "accum" and types[variable] not in (default, "auto")
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,9 +279,11 @@ def traits_of(class_name: str) -> _Traits:
 
 def prepare(model: ParsedModel, config: Path | Mapping[str, Any] | None) -> Reference:
     """Check a configuration against a parsed model and return what converts it; raise UserError for mistakes."""
-    origin, content = read_config(config)
-    asked = content.get("LayerName")
-    model = _name_linear_activations(model, set(asked) if isinstance(asked, Mapping) else set())
+    given = read_config(config)
+    asked = given.content.get("LayerName")
+    if given.io_type == "io_stream":
+        model = packed_streams(model)
+    model = keep_apart(_name_linear_activations(model, set(asked) if isinstance(asked, Mapping) else set()))
     labels = clean_all(record.label for record in model.records if not record.suffix)
     names: dict[Port, str] = {(label, ""): name for label, name in labels.items()}
     for record in model.records:
@@ -236,7 +294,19 @@ def prepare(model: ParsedModel, config: Path | Mapping[str, Any] | None) -> Refe
         traits |= {spelled: traits_of("Softmax") for spelled in (model.softmax, f"{model.softmax}_softmax")}
     for record in sorted(model.records, key=lambda record: not record.suffix):  # a layer outranks a part of one
         traits[record.spelled] = traits_of(str(record.entry["class_name"]))
-    return Reference(model, check_config(origin, content, model.records, traits), names)
+    return Reference(model, _checked(given, model, traits), names)
+
+
+def _checked(given: Given, model: ParsedModel, traits: Mapping[str, LayerTraits]) -> UserConfig:
+    """Return the checked configuration; refuse what hls4ml takes and then computes or compiles wrongly."""
+    config = check_config(given, model.records, traits)
+    for record in model.records:
+        asked, where = config.of(record), f"{given.origin}, LayerName, {record.spelled}"
+        if record.entry["class_name"] == "Softmax" and asked.settings.get("skip"):
+            raise UserError(f"{where}, Skip: only a final softmax can be left out, and is (Model, SkipSoftmax)")
+        if str(record.entry["class_name"]).startswith("UpSampling") and "result" in asked.precision:
+            raise UserError(f"{where}, Precision, result: up-sampled values keep the type of the layer's input")
+    return config
 
 
 def _name_linear_activations(model: ParsedModel, asked: set[str]) -> ParsedModel:
@@ -257,6 +327,21 @@ def _name_linear_activations(model: ParsedModel, asked: set[str]) -> ParsedModel
             records.append(Record(record.label, entry, (record.port,), "_linear", ("Activation",)))
     outputs = tuple(ports.get(port, port) for port in model.outputs)
     return replace(model, records=tuple(records), outputs=outputs)
+
+
+def _cut_softmax(records: Sequence[Record]) -> tuple[Record, ...]:
+    """Put casts in front of every softmax, so that differences of its inputs lie within its table."""
+    result: list[Record] = []
+    for record in records:
+        before = record.inputs
+        if record.entry["class_name"] == "Softmax":
+            for tail, kind in (("_cut", SOFTMAX_CUT), ("_wide", SOFTMAX_INPUT)):
+                entry = {"class_name": "Activation", "activation": UNMERGED}
+                suffix = f"{record.suffix}{tail}"
+                result.append(Record(record.label, entry, before, suffix, ("Activation",), {"result": kind}))
+                before = (result[-1].port,)
+        result.append(replace(record, inputs=before))
+    return tuple(result)
 
 
 def _insert(records: Sequence[Record], cuts: Mapping[Port, FixedType]) -> tuple[Record, ...]:
@@ -338,6 +423,11 @@ class ReferenceSource:
     def asked(self) -> dict[str, Knobs]:
         """Return the knobs that the user's configuration asks for, by label."""
         return self._reference.asked
+
+    @property
+    def io_type(self) -> str:
+        """Return "io_parallel" or "io_stream"."""
+        return self._reference.config.io_type
 
     @property
     def softmax(self) -> str | None:

@@ -26,7 +26,8 @@ class Source(Protocol):
     input layer, in declared order, without the batch axis. label_of: the name that hls4ml sees -> label, for the
     layers that have a node of their own. notes: what the user should know about the conversion; more may be there
     after `convert`. asked: the knobs that the user's configuration asks for, by label, where it asks for any (see
-    `UserConfig.knobs`). softmax: the label of the final softmax that the conversion leaves out, or None.
+    `UserConfig.knobs`). softmax: the label of the final softmax that the conversion leaves out, or None. io_type:
+    "io_parallel" or "io_stream", as the user's configuration says.
     """
 
     @property
@@ -49,6 +50,9 @@ class Source(Protocol):
 
     @property
     def softmax(self) -> str | None: ...  # noqa: D102
+
+    @property
+    def io_type(self) -> str: ...  # noqa: D102
 
     def convert(
         self, folder: Path, *, generous: bool = False, knobs: Mapping[str, Knobs] | None = None

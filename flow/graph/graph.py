@@ -28,7 +28,8 @@ class Graph:
 
     inputs, outputs: node names in the order that the model declares. notes: what the conversion wants a
     reader to know (a stripped softmax, a weight that wrapped), one sentence each. asked: wishes for layers whose
-    reuse factor or strategy the user set.
+    reuse factor or strategy the user set. io_type: how hls4ml's converted project hands tensors on, whole
+    ("io_parallel") or as a stream of pixels ("io_stream").
     """
 
     name: str
@@ -37,6 +38,7 @@ class Graph:
     outputs: tuple[str, ...]
     notes: tuple[str, ...] = ()
     asked: tuple[Asked, ...] = ()
+    io_type: str = "io_parallel"
 
     def node(self, name: str) -> AnyNode:
         """Return the node of that name; raise KeyError when there is none."""

@@ -13,6 +13,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,254}")
 MAX_ELEMENTS = 1 << 24
 # hls4ml's, which it takes in any case, with or without the underscore
 STRATEGIES = frozenset({"latency", "resource", "resourceunrolled", "distributedarithmetic", "da"})
+IO_TYPES = ("io_parallel", "io_stream")
 
 
 def verify(graph: Graph) -> None:
@@ -42,6 +43,8 @@ def verify(graph: Graph) -> None:
     unknown = [name for name in graph.outputs if name not in seen]
     if unknown or not graph.outputs or not graph.inputs:
         raise ValueError(f"the graph's outputs {graph.outputs} must name nodes {sorted(seen)}")
+    if graph.io_type not in IO_TYPES:
+        raise ValueError(f"'{graph.io_type}' is no io_type; {' and '.join(IO_TYPES)} are")
     _check_wishes(graph)
 
 

@@ -16,52 +16,69 @@ import numpy as np
 from flow.errors import UserError
 from flow.fixed import FixedType
 from flow.frontend.border.copy import label_for
-from flow.frontend.border.types import fixed_type
+from flow.frontend.border.types import is_xnor, tensor_type
 from flow.frontend.silence import silence
 from flow.frontend.source import Knobs
+
+_WITH_KERNELS = frozenset(
+    ["Dense", "Conv1D", "Conv2D", "PointwiseConv1D", "PointwiseConv2D", "DepthwiseConv1D", "DepthwiseConv2D"]
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """Name one argument of the generated C++ top function: variable, C++ type, elements, and our type."""
+    """Name one argument of the generated C++ top function: variable, C++ type, elements, and our type.
+
+    is_coded: the C++ program has one bit for each element, 0 for -1 and 1 for +1.
+    """
 
     variable: str
     cpp_type: str
     size: int
     type: FixedType
+    is_coded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Ports:
-    """Hold the top function's name and its arguments in order: inputs, then outputs."""
+    """Hold the top function's name and its arguments in order: inputs, then outputs.
+
+    is_stream: the arguments are streams, one word for each pixel, and not arrays.
+    """
 
     project: str
     inputs: tuple[Port, ...]
     outputs: tuple[Port, ...]
+    is_stream: bool = False
 
 
 def ports(model: Any) -> Ports:
     """Return what a caller of the generated top function must know."""
 
     def port(variable: Any) -> Port:
-        precision = fixed_type(variable.type.precision, f"port '{variable.name}'")
-        return Port(variable.name, variable.type.name, int(prod(variable.shape)), precision)
+        precision = variable.type.precision
+        kind = tensor_type(precision, f"port '{variable.name}'")
+        return Port(variable.name, variable.type.name, int(prod(variable.shape)), kind, is_xnor(precision))
 
     return Ports(
         model.config.get_project_name(),
         tuple(port(v) for v in model.get_input_variables()),
         tuple(port(v) for v in model.get_output_variables()),
+        model.config.get_config_value("IOType") == "io_stream",
     )
 
 
 def knobs_used(model: Any, label_of: Mapping[str, str]) -> dict[str, Knobs]:
-    """Return the knobs that hls4ml took for each dense layer, by label; it rounds reuse factors by its own rule."""
+    """Return the knobs that hls4ml took for each layer with a kernel, by label; it rounds reuse factors its own way.
+
+    A layer of two kernels (a separable convolution) is named by the last of them.
+    """
     return {
         label_for(str(layer.name), label_of): Knobs(
             int(layer.get_attr("reuse_factor")), str(layer.get_attr("strategy"))
         )
         for layer in model.get_layers()
-        if layer.class_name == "Dense"
+        if layer.class_name in _WITH_KERNELS
     }
 
 

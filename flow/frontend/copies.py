@@ -1,0 +1,47 @@
+"""Tensors with several readers, where hls4ml 1.3.0 merges one reader into the layer that makes the tensor.
+
+Its passes multiply a batch normalization into the layer before it although that layer's own output is an output of the
+model, and give a layer the type of a linear activation behind it although others read the layer too. So an output gets
+a copy of its own, and such linear activations a spelling that the passes do not know (the C++ function is called by
+the name in small letters).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from flow.frontend.records import ParsedModel, Port, Record
+
+UNMERGED = "Linear"
+"""A linear activation that stays a layer of its own."""
+_MERGED = ("BatchNormalization", "ApplyAlpha")
+
+
+def keep_apart(model: ParsedModel) -> ParsedModel:
+    """Return the model with copies where an output also feeds a layer that hls4ml would merge with its source."""
+    records: list[Record] = []
+    moved: dict[Port, Port] = {}
+    for record in model.records:
+        readers = [other for other in model.records if record.port in other.inputs]
+        is_output = record.port in model.outputs
+        if _is_linear(record) and _is_shared(model, record.inputs[0]):
+            record = replace(record, entry={**record.entry, "activation": UNMERGED})  # noqa: PLW2901 — one record in, one out
+        records.append(record)
+        if is_output and any(other.entry["class_name"] in _MERGED for other in readers):
+            entry = {"class_name": "Activation", "activation": UNMERGED}
+            copy = Record(
+                record.label, entry, (record.port,), f"{record.suffix}_copy", ("Activation",), keeps_type=True
+            )
+            records.append(copy)
+            moved[record.port] = copy.port
+    outputs = tuple(moved.get(port, port) for port in model.outputs)
+    return replace(model, records=tuple(records), outputs=outputs)
+
+
+def _is_linear(record: Record) -> bool:
+    return record.entry["class_name"] == "Activation" and record.entry.get("activation") == "linear"
+
+
+def _is_shared(model: ParsedModel, port: Port) -> bool:
+    readers = sum(port in record.inputs for record in model.records)
+    return readers + (port in model.outputs) > 1
