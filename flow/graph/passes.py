@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from flow.graph.graph import Graph
+from flow.graph.nodes import AnyNode, Conv, DepthwiseConv, Rearrange
 from flow.graph.verify import verify
+from flow.graph.window import Window
 
 
 def drop_unread(graph: Graph) -> Graph:
@@ -35,7 +39,43 @@ def drop_identities(graph: Graph) -> Graph:
     return replace(graph, nodes=tuple(kept))
 
 
-PASSES: tuple[Callable[[Graph], Graph], ...] = (drop_unread, drop_identities)
+def absorb_padding(graph: Graph) -> Graph:
+    """Let a convolution's window reach beyond the image where all that stands before it is a frame of zeros."""
+    for node in graph.nodes:
+        if not isinstance(node, Conv | DepthwiseConv):
+            continue
+        (frame,) = graph.feeding(node)
+        if not isinstance(frame, Rearrange) or frame.name in graph.outputs or len(graph.consumers(frame.name)) > 1:
+            continue
+        window = _within(frame, graph.feeding(frame), node.window)
+        if window is not None:
+            wider = replace(node, inputs=frame.inputs, window=window)
+            kept = tuple(wider if n is node else n for n in graph.nodes if n is not frame)
+            return absorb_padding(replace(graph, nodes=kept))  # there may be another frame before it
+    return graph
+
+
+def _within(frame: Rearrange, before: tuple[AnyNode, ...], window: Window) -> Window | None:
+    """Return the window over the image inside a frame of zeros, None where `frame` does anything else."""
+    if len(before) > 1 or before[0].type.exact() != frame.type.exact() or before[0].type.lo < frame.type.lo:
+        return None
+    (image,) = before
+    places = frame.indices.reshape(window.rows, window.columns, window.channels)
+    rows, columns = (np.flatnonzero((places >= 0).any(axis=axes)) for axes in ((1, 2), (0, 2)))
+    if not rows.size:
+        return None
+    top, left = int(rows[0]), int(columns[0])
+    bottom, right = window.rows - 1 - int(rows[-1]), window.columns - 1 - int(columns[-1])
+    inside = places[top : window.rows - bottom, left : window.columns - right]
+    if not np.array_equal(inside.reshape(-1), np.arange(image.size)):
+        return None
+    if image.shape != inside.shape[3 - len(image.shape) :] or (len(image.shape) == 2 and inside.shape[0] > 1):
+        return None
+    pads = (window.pads[0] + top, window.pads[1] + bottom, window.pads[2] + left, window.pads[3] + right)
+    return replace(window, rows=inside.shape[0], columns=inside.shape[1], pads=pads)
+
+
+PASSES: tuple[Callable[[Graph], Graph], ...] = (drop_unread, drop_identities, absorb_padding)
 
 
 def run_passes(graph: Graph) -> Graph:

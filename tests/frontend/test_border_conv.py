@@ -14,6 +14,7 @@ from flow.frontend.border import to_graph
 from flow.frontend.csim import compile_csim
 from flow.graph.graph import Graph
 from flow.graph.nodes import Conv, DepthwiseConv
+from flow.graph.passes import run_passes
 from flow.graph.window import Window
 from tests.frontend.fake_source import dense_layer
 from tests.frontend.test_border import EXACT, Compared, merged
@@ -243,6 +244,14 @@ def test_special_convolutions_became_nodes(compared: tuple[str, Compared]) -> No
     _, found = compared
     kinds = {node.kind for node in found.graph.nodes}
     assert kinds <= {"input", "conv", "depthwise", "rearrange"}  # merged batch normalizations leave nothing
+
+
+@pytest.mark.eda
+def test_the_padding_of_streams_joins_the_windows(compared: tuple[str, Compared]) -> None:
+    _, found = compared
+    after = run_passes(found.graph)
+    assert {node.kind for node in after.nodes} == {"input", "conv", "depthwise"}
+    assert not any(found.mismatches(after).values())
 
 
 def copied(branches: Branches, io_type: str = "io_parallel") -> Graph:
