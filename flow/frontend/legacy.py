@@ -15,6 +15,7 @@ from flow.frontend import legacy_activations as activations
 from flow.frontend import legacy_shapes as shapes
 from flow.frontend import legacy_weights as weighted
 from flow.frontend.config import read_config
+from flow.frontend.ends import check_outputs, with_index_types
 from flow.frontend.legacy_file import (
     Entry,
     Layer,
@@ -123,11 +124,13 @@ class _Reader:
             if softmax
             else ()
         )
+        ends = tuple(ports[label] for label in outputs)
+        check_outputs(name, ends, records)
         model = ParsedModel(
             name,
             tuple(entry.label for entry in entries),
-            tuple(records),
-            tuple(ports[label] for label in outputs),
+            with_index_types(records),
+            ends,
             {label: inputs[label] for label in order},
             softmax,
             notes,

@@ -31,7 +31,7 @@ CASES: list[tuple[str, dict[str, Any], list[str]]] = [
     ("DepthwiseConv2D", {"kernel_size": [3, 2], "strides": [2, 2], "padding": "same"}, ["image"]),
     ("DepthwiseConv2D", {"kernel_size": [2, 2], "depth_multiplier": 3}, ["image"]),
     ("DepthwiseConv1D", {"kernel_size": [3], "padding": "same"}, ["line"]),
-    ("SeparableConv2D", {"filters": 5, "kernel_size": [3, 2], "padding": "same", "activation": "tanh"}, ["image"]),
+    ("SeparableConv2D", {"filters": 5, "kernel_size": [3, 2], "padding": "same", "activation": "relu"}, ["image"]),
     ("SeparableConv2D", {"filters": 2, "kernel_size": [2, 2], "depth_multiplier": 2}, ["image"]),
     ("SeparableConv1D", {"filters": 5, "kernel_size": [3], "strides": [2]}, ["line"]),
     ("Dense", {"units": 4}, ["line"]),
@@ -55,6 +55,9 @@ CASES: list[tuple[str, dict[str, Any], list[str]]] = [
     ("LeakyReLU", {"negative_slope": 0.25}, ["line"]),
     ("ELU", {"alpha": 0.5}, ["line"]),
     ("Softmax", {}, ["line"]),
+    ("Activation", {"activation": "tanh"}, ["line"]),
+    ("Activation", {"activation": "softplus"}, ["line"]),
+    ("Activation", {"activation": "selu"}, ["line"]),
     ("Add", {}, ["image", "image2"]),
     ("Add", {}, ["image", "image2", "image3"]),
     ("Subtract", {}, ["image", "image2"]),
@@ -88,6 +91,10 @@ def names() -> Iterator[str]:
         yield f"{kind}_{number}".lower()
 
 
+# an input in another shape is no output
+OUTPUTS = [name for name in names() if not name.startswith(("flatten", "reshape"))]
+
+
 @pytest.fixture(scope="module")
 def built() -> dict[str, tuple[Any, dict[str, np.ndarray]]]:
     """Return, by label, Keras's own layer with random variables, and these by the names of Keras 2."""
@@ -114,7 +121,7 @@ def path(built, tmp_path_factory) -> Path:
         (kind, {"name": label} | options, built[label][1], sources)
         for label, (kind, options, sources) in zip(names(), CASES, strict=True)
     ]
-    return write_functional(tmp_path_factory.mktemp("layers"), "layers", INPUTS, layers, list(names()))
+    return write_functional(tmp_path_factory.mktemp("layers"), "layers", INPUTS, layers, OUTPUTS)
 
 
 def test_every_layer_computes_what_keras_computes(built, path):
@@ -137,7 +144,22 @@ def test_the_conversion_has_the_shapes_of_the_model(path, tmp_path):
     for generous in (False, True):
         graph = source.convert(tmp_path / "hls", generous=generous)
         made = [tuple(int(n) for n in variable.shape) for variable in graph.get_output_variables()]
-        assert [int(np.prod(shape)) for shape in made] == [wanted[label][0].size for label in names()]
+        assert [int(np.prod(shape)) for shape in made] == [wanted[label][0].size for label in OUTPUTS]
+
+
+def test_outputs_that_cannot_be_kept_apart_are_refused(tmp_path):
+    layers = [("Flatten", {"name": "flat"}, {}, ["image"])]
+    with pytest.raises(UserError, match="'flat' is the input 'image' in another shape"):
+        load(write_functional(tmp_path, "bad", {"image": [6, 5, 4]}, layers, ["flat"]))
+
+
+def test_an_embedding_names_rows(tmp_path):
+    table = np.arange(15.0).reshape(5, 3)
+    layers = [("Embedding", {"name": "rows", "input_dim": 5, "output_dim": 3}, {"embeddings": table}, ["numbers"])]
+    source = load(write_functional(tmp_path, "rows", {"numbers": [4]}, layers, ["rows"]))
+    assert np.array_equal(source.predict((np.array([[4, 0, 2, 1]]),))["rows"], table[[[4, 0, 2, 1]]])
+    graph = source.convert(tmp_path / "hls")
+    assert str(graph.graph["numbers"].get_output_variable().type.precision).startswith("ufixed<3,3")
 
 
 @pytest.mark.parametrize(
