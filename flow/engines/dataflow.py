@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from flow.engines.align import Delay, Fifo, alignment, most_waiting
-from flow.engines.converter import Converter
+from flow.engines.converter import Converter, converter
 from flow.engines.engine import Choice, Unrolled
 from flow.engines.wants import WHOLE, Wants
 from flow.graph.graph import Graph
@@ -133,11 +133,11 @@ class _Dataflow:
         spacing = edge.schedule.spacing
         if edge.lanes == lanes and (spacing is None or spacing >= wants.spacing):
             return node
-        converter = Converter(node, size, edge.lanes, lanes, 1 if lanes == size else wants.spacing)
-        name = self.converted.get(converter)
+        what = converter(node, size, (edge.lanes, lanes), 1 if lanes == size else wants.spacing, edge.schedule)
+        name = self.converted.get(what)
         if name is None:
-            name = self.converted[converter] = self._name(f"{node}_by_{lanes}")
-            self._add(converter, name, node, lanes, (node,))
+            name = self.converted[what] = self._name(f"{node}_by_{lanes}")
+            self._add(what, name, node, lanes, (node,))
         return name
 
     def _together(self, names: tuple[str, ...], reader: str) -> tuple[str, ...]:

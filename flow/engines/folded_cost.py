@@ -263,7 +263,7 @@ def _converter(converter: Converter, width: int, family: Family) -> Resources:
             return Resources(lut=lut, ff=kept + entering)
         case "split":
             beat = converter.lanes_out * width
-            held = converter.size * width - beat
+            held = converter.unit * width - beat
             return Resources(lut=max(held, beat) + 2 * leaving + round(2.3 * waiting), ff=held + leaving + waiting)
         case "regroup":
             counted = entering + leaving + 2 * converter.size.bit_length() + waiting

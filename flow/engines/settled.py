@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from flow.engines.align import Fifo
 from flow.engines.converter import Converter
 from flow.engines.dataflow import Block, Dataflow
 from flow.engines.engine import Unrolled
@@ -61,12 +62,20 @@ class _Search:
                 self._set(block.output, self._without_last_step(choice))
             case Unrolled(nodes=nodes) if any(name in self.early for name in block.inputs):
                 self._set(block.output, self._evaluated(nodes, self.early[block.inputs[0]]))
-            case Converter(engine="gather") if block.inputs[0] in self.early:
-                self._set(block.output, self._last_beat_early(block.inputs[0]))
+            case Converter(engine="gather") as converter if block.inputs[0] in self.early:
+                self._set(block.output, self._last_beat_early(block.inputs[0], converter))
             case Converter(engine="split" | "regroup") as converter:
                 self._spaced(block, converter)
+            case Fifo():
+                # the oldest beat stands at the exit as soon as the one before it has left
+                self.flags[block.output] = np.ones(self._beats(block.output), dtype=bool)
             case _:
                 pass
+
+    def _beats(self, name: str) -> tuple[int, int]:
+        """Return the shape of an edge's flags."""
+        edge = self.edges[name]
+        return len(self.values[edge.node].raw), len(edge.schedule.cycles)
 
     def output(self) -> Flags | None:
         """Flag where all outputs together are early; those that are the same for all values cannot tell."""
@@ -113,21 +122,23 @@ class _Search:
             value = self.graph.node(name).evaluate((value,))
         return value
 
-    def _last_beat_early(self, source: str) -> FixedArray:
+    def _last_beat_early(self, source: str, converter: Converter) -> FixedArray:
         """Return a gathered tensor: complete but for the beat that passes right through."""
         edge, final = self.edges[source], self._final(source)
-        first = (len(edge.schedule.cycles) - 1) * edge.lanes
         mixed = _flat(final.raw).copy()
-        mixed[:, first:] = _flat(self.early[source].raw)[:, first:]
+        last = np.arange(mixed.shape[1]) % converter.unit >= (converter.beats_in - 1) * edge.lanes
+        mixed[:, last] = _flat(self.early[source].raw)[:, last]
         return FixedArray(mixed.reshape(final.raw.shape), final.type)
 
     def _spaced(self, block: Block, converter: Converter) -> None:
         """Flag the beats that wait for nothing but their turn, and those that equal what an idle split shows: zeros."""
         final = _flat(self._final(block.output).raw)
         if converter.engine == "split":
-            flags = np.zeros((len(final), converter.beats_out), dtype=bool)
-            flags[:, 1:] = converter.spacing > 1
-            flags[:, 0] = ~np.any(final[:, : converter.lanes_out], axis=1)
+            blocks = final.reshape(len(final), -1, converter.unit)
+            flags = np.zeros((*blocks.shape[:2], converter.beats_out), dtype=bool)
+            flags[..., 1:] = converter.spacing > 1
+            flags[..., 0] = ~np.any(blocks[..., : converter.lanes_out], axis=2)
+            flags = flags.reshape(len(final), -1)
         else:
             flags = np.tile(self._complete_before_turn(block, converter, _varying(final)), (len(final), 1))
         self.flags[block.output] = flags

@@ -47,7 +47,8 @@ class PlannedConverter:
 class Plan:
     """Hold all choices for a graph.
 
-    fixed_ns: the link's overhead (min, typical, max). traffic: how tensors come and leave. verdict: predicted, for budget and rate. best_ns: the least
+    fixed_ns: the link's overhead (min, typical, max). traffic: how tensors come and leave.
+    verdict: predicted, for budget and rate. best_ns: the least
     total latency that the planner found at any pipeline depth, for a miss also with a free clock; None where it found
     none, or did not look for it.
     limiter: the run that takes most of the time.

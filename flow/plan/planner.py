@@ -134,7 +134,7 @@ def assemble(
 ) -> Plan:
     """Put a plan together, with its limiter and, unless all is met, what would have to change.
 
-    planned: in topological order. traffic: None for whole tensors. solution: judged with the interval of their timeline.
+    planned: in topological order. traffic: None for whole tensors. solution: judged with their timeline.s interval.
     """
     flow = dataflow(graph, tuple(p.choice for p in planned), traffic)
     plan = Plan(

@@ -14,7 +14,7 @@ from math import ceil
 
 import numpy as np
 
-from flow.engines.converter import Converter
+from flow.engines.converter import converter
 from flow.engines.engine import Resources
 from flow.engines.estimate import Estimate
 from flow.engines.folded_cost import converter_resources
@@ -171,9 +171,9 @@ class Search:
             if beats.lanes == lanes and (beats.whole or beats.spacing >= wants.spacing):
                 self.converted[key] = (arrival, Resources(), 1)
             else:
-                converter = Converter(source, size, beats.lanes, lanes, 1 if lanes == size else wants.spacing)
-                cost = converter_resources(self.space.graph, converter, self.space.part)
-                self.converted[key] = (converter.schedule((arrival,)), cost, converter.interval((arrival,)))
+                what = converter(source, size, (beats.lanes, lanes), 1 if lanes == size else wants.spacing, arrival)
+                cost = converter_resources(self.space.graph, what, self.space.part)
+                self.converted[key] = (what.schedule((arrival,)), cost, what.interval((arrival,)))
         return self.converted[key]
 
     # ---- backwards: where they lead ----

@@ -63,6 +63,13 @@ def _in_beats(port: TensorPort, tensor: IntArray) -> IntArray:
     return raw.reshape(len(raw), port.beats, port.lanes)
 
 
+def meaningful(ports: tuple[TensorPort, ...]) -> NDArray[np.uint64]:
+    """Return the bits that carry elements, of shape (beat_count, word_count): the last beat may have empty lanes."""
+    ones: dict[str, IntArray] = {port.name: np.full((1, *port.shape), -1, dtype=np.int64) for port in ports}
+    words: NDArray[np.uint64] = pack(ports, ones)[0]
+    return words
+
+
 def unpack(ports: tuple[TensorPort, ...], words: NDArray[np.uint64]) -> dict[str, IntArray]:
     """Return raw integers of shape (batch, *shape) by tensor name; the inverse of `pack`.
 

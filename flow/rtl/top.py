@@ -339,7 +339,7 @@ def _file(memory: Memory) -> str:
 
 def converter_parameters(converter: Converter, width: int) -> dict[str, int]:
     """Return the parameters of a converter's hand-written module; width: bits of an element."""
-    parameters = {"Width": width, "Size": converter.size}
+    parameters = {"Width": width, "Size": converter.unit}
     if converter.engine != "split":
         parameters["LanesIn"] = converter.lanes_in
     if converter.engine != "gather":
