@@ -4,13 +4,13 @@ A matrix is judged by its statistics: how many canonical signed digits (CSD) its
 how wide its inputs are. The coefficients were fitted on 188 solved matrices (4 to 64 inputs, 1 to 64 outputs, 2 to 8
 bits, 0 to 80 % zeros, trained and random): the bits of all carry chains came out within 17 % for 95 % of them, the
 delay within 20 %, within 14 % and 15 % where there were at least 60 adders. What stands behind the matrix, and all
-runs without one, is lowered and placed exactly.
+runs without one, is lowered and placed exactly; of a large one a part.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import log, log2
+from math import isqrt, log, log2
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +22,17 @@ from flow.engines.delay import cell_delay
 from flow.engines.lower import lower
 from flow.engines.network import Network, connect
 from flow.engines.pipeline import place
+from flow.engines.sampled import part_of, piece_of
 from flow.engines.sums import signed_digits
 from flow.fixed import FixedType, IntArray
 from flow.graph.graph import Graph
-from flow.graph.nodes import Affine, AnyNode, Dense, Input, Quantize
+from flow.graph.nodes import AnyNode, Conv, Dense, DepthwiseConv, Input, Quantize
+from flow.graph.window import Window
 
 SAMPLED_PRODUCTS = 512
 """Products of a layer without adder graph that are lowered to judge all of it."""
+SAMPLED_CHANNELS = 16
+"""Channels of a depthwise convolution whose kernels are judged for all."""
 SAMPLED_ELEMENTS = 8
 """Elements behind a matrix that are lowered to judge all of them."""
 
@@ -54,24 +58,98 @@ def estimate(graph: Graph, run: tuple[str, ...], delays: Delays, family: str) ->
     head = graph.node(run[0])
     output = graph.node(run[-1])
     output_bits = output.size * output.type.width
-    if not isinstance(head, Dense):
-        return replace(_exact(_alone(lower(graph, run)), delays, family), output_bits=output_bits)
-    (source,) = graph.feeding(head)
-    if head.is_linear(source.type):
-        matrix = _matrix(head, source.type, delays, family)
-    else:
-        matrix = _products(graph, head, delays, family)
-    cone, elements = _behind(graph, run, head, source.type)
+    match head:
+        case Dense():
+            (source,), sums, places = graph.feeding(head), head, 1
+            is_linear = head.is_linear(source.type)
+            matrix = _matrix(head, source.type, delays, family) if is_linear else _products(graph, head, delays, family)
+        case Conv() | DepthwiseConv():
+            (source,), sums, places = graph.feeding(head), head.columns, head.places
+            matrix = _convolution(head, source.type, delays, family)
+        case _:
+            found = _without_matrix(graph, run, delays, family)
+            return replace(found, output_bits=output_bits)
+    cone, elements = _behind(graph, run, sums, source.type)
     behind = _alone(cone)
     tail = _exact(behind, delays, family)
     merged = _merged_ns(behind, delays)
     return Estimate(
         matrix.delay_ns + max(tail.delay_ns - merged, 0.0),  # what is left of equal fractions may be below zero
         max(matrix.step_ns, tail.step_ns),
-        matrix.lut + round(tail.lut * elements),
+        matrix.lut + round(tail.lut * elements * places),
         matrix.cut_bits,
         output_bits,
     )
+
+
+def _convolution(head: Conv | DepthwiseConv, source: FixedType, delays: Delays, family: str) -> Estimate:
+    """Judge a convolution by one place, or by a few where products are shared; cells off the image cost nothing.
+
+    Against 14 small ones that were lowered and placed, the LUTs came within 22 % (8 % in the mean), the delay within
+    21 % (5 %). Windows that share multiples of their pixels take less than this says: with one channel and most
+    cells off the image up to a third less.
+    """
+    on_image = float(np.mean(head.window.taps() >= 0))
+    if not head.columns.is_linear(source):
+        return _few_places(head, on_image, source, delays, family)
+    if isinstance(head, Conv):
+        parts, times = [head.matrix], head.places * on_image
+    else:
+        sample = np.unique(np.linspace(0, head.channels - 1, SAMPLED_CHANNELS).astype(int))
+        parts = [head.channel(int(index)) for index in sample]
+        times = head.places * on_image * head.channels / sample.size
+    found = [_matrix(part, source, delays, family) for part in parts]
+    return Estimate(
+        max(part.delay_ns for part in found),
+        max(part.step_ns for part in found),
+        round(sum(part.lut for part in found) * times),
+        round(sum(part.cut_bits for part in found) * times),
+        0,
+    )
+
+
+def _few_places(
+    head: Conv | DepthwiseConv, on_image: float, source: FixedType, delays: Delays, family: str
+) -> Estimate:
+    """Lower some channels at some neighbouring places: products of a pixel are shared by the windows that see it."""
+    window, digits_of = head.window, digits(head.columns.weights).sum(axis=0)
+    n_in = head.columns.n_in
+    count = max(1, min(head.channels, SAMPLED_PRODUCTS // n_in))
+    sample = np.unique(np.append(np.linspace(0, head.channels - 1, count).astype(int), int(digits_of.argmax())))
+    room = max(1, SAMPLED_PRODUCTS // (n_in * sample.size))
+    rows = min(window.positions[0], isqrt(room))
+    columns = min(window.positions[1], room // rows)
+    small = replace(
+        head,
+        inputs=("x",),
+        shape=(rows, columns, sample.size),
+        type=head.accumulator.exact(),
+        weights=head.weights[..., sample],
+        bias=head.bias[sample],
+        window=Window(
+            rows=window.kernel[0] + window.stride[0] * (rows - 1),
+            columns=window.kernel[1] + window.stride[1] * (columns - 1),
+            channels=window.channels if isinstance(head, Conv) else int(sample.size),
+            kernel=window.kernel,
+            stride=window.stride,
+            pads=(0, 0, 0, 0),
+        ),
+    )
+    shape = (small.window.rows, small.window.columns, small.window.channels)
+    port = Input(name="x", label=head.label, inputs=(), shape=shape, type=source)
+    part = Graph(head.name, (port, small), ("x",), (small.name,))
+    found = _exact(_alone(lower(part, (small.name,))), delays, family)
+    times = head.channels / sample.size * head.places * on_image / (rows * columns)
+    return replace(found, lut=round(found.lut * times), cut_bits=round(found.cut_bits * times))
+
+
+def _without_matrix(graph: Graph, run: tuple[str, ...], delays: Delays, family: str) -> Estimate:
+    """Lower a run and place it; a part of it where it is large."""
+    part = part_of(graph, run)
+    if part is None:
+        return _exact(_alone(lower(graph, run)), delays, family)
+    found = _exact(_alone(lower(part.graph, run)), delays, family)
+    return replace(found, lut=round(found.lut * part.times), cut_bits=round(found.cut_bits * part.times))
 
 
 def _alone(cone: Cone) -> Network:
@@ -101,11 +179,7 @@ def _behind(graph: Graph, run: tuple[str, ...], head: Dense, source: FixedType) 
     cast = Quantize(name=head.name, label=head.label, inputs=(sums.name,), shape=shape, type=head.type)
     nodes: list[AnyNode] = [sums, cast]
     for node in (graph.node(name) for name in run[1:]):
-        if isinstance(node, Affine):
-            channels = sample % node.shape[-1]
-            nodes.append(replace(node, shape=shape, scale=node.scale[channels], bias=node.bias[channels]))
-        else:
-            nodes.append(replace(node, shape=shape))
+        nodes.append(piece_of(node, sample, nodes[-1].name))
     lo, hi = kind.lo, kind.hi
     if head.keeps_products(source):
         lowest, highest = head.sum_range(source)

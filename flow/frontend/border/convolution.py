@@ -49,7 +49,7 @@ def convolution(copy: Copy, layer: Any, where: str, common: dict[str, Any]) -> C
         bias_type=found.bias_type,
         accumulator=found.accumulator,
     )
-    check_sums(copy, layer, where, node.matrix, x)
+    check_sums(copy, layer, where, node.columns, x)
     return node
 
 

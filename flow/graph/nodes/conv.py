@@ -27,7 +27,7 @@ class Conv(Convolution):
     @property
     def matrix(self) -> Dense:
         """Return the product of one place: a dense layer over (cells, channels in), row-major."""
-        return self.dense(self.name, self.weights.reshape(-1, self.channels), self.bias)
+        return self.columns
 
     def products(self, rows: FixedArray) -> IntArray:
         """Multiply and accumulate all places in one matrix product."""

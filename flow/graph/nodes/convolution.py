@@ -54,6 +54,11 @@ class Convolution(Node):
         """Return the shape that the weights must have."""
         raise TypeError(f"{type(self).__name__} has no kernel")
 
+    @property
+    def columns(self) -> Dense:
+        """Return a dense layer whose outputs have the same terms, start and ranges as those of any place."""
+        return self.dense(self.name, self.weights.reshape(-1, self.channels), self.bias)
+
     def dense(self, name: str, weights: IntArray, bias: IntArray) -> Dense:
         """Return a matrix product of this node's types; weights: (n_in, n_out), bias: (n_out,)."""
         return Dense(
