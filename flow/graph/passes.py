@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from flow.graph.graph import Graph
+from flow.graph.moves import drop_still, merge_moves
 from flow.graph.nodes import AnyNode, Conv, DepthwiseConv, Rearrange
 from flow.graph.verify import verify
 from flow.graph.window import Window
@@ -75,7 +76,7 @@ def _within(frame: Rearrange, before: tuple[AnyNode, ...], window: Window) -> Wi
     return replace(window, rows=inside.shape[0], columns=inside.shape[1], pads=pads)
 
 
-PASSES: tuple[Callable[[Graph], Graph], ...] = (drop_unread, drop_identities, absorb_padding)
+PASSES: tuple[Callable[[Graph], Graph], ...] = (drop_unread, drop_identities, absorb_padding, merge_moves, drop_still)
 
 
 def run_passes(graph: Graph) -> Graph:

@@ -7,9 +7,11 @@ from flow.engines.lower.convolution import lower_convolution
 from flow.engines.lower.dense import Solve, lower_dense
 from flow.engines.lower.elementwise import lower_elementwise
 from flow.engines.lower.open_sum import Sum
+from flow.engines.lower.pooling import lower_pool
+from flow.engines.lower.shape import lower_embedding, lower_rearrange
 from flow.fixed import FixedType
 from flow.graph.node import Node
-from flow.graph.nodes import Conv, Dense, DepthwiseConv
+from flow.graph.nodes import Conv, Dense, DepthwiseConv, Embedding, Pool, Rearrange
 
 
 def lower_node(
@@ -21,5 +23,11 @@ def lower_node(
             return lower_dense(builder, node, args[0], sources[0], solve)
         case Conv() | DepthwiseConv():
             return lower_convolution(builder, node, args[0], sources[0], solve)
+        case Pool():
+            return lower_pool(builder, node, args[0], sources[0])
+        case Rearrange():
+            return lower_rearrange(builder, node, args, sources)
+        case Embedding():
+            return lower_embedding(builder, node, args[0])
         case _:
             return lower_elementwise(builder, node, args[0], sources[0])

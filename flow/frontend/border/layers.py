@@ -12,6 +12,8 @@ from flow.frontend.border.affine import affine
 from flow.frontend.border.convolution import CONVOLUTIONS, convolution
 from flow.frontend.border.copy import Copy, label_for
 from flow.frontend.border.dense import dense
+from flow.frontend.border.pooling import POOLINGS
+from flow.frontend.border.shape import MOVES
 from flow.frontend.border.types import fixed_type
 from flow.graph.graph import Graph
 from flow.graph.nodes import AnyNode, Input, Reshape
@@ -46,6 +48,9 @@ def to_graph(model: Any, *, name: str, label_of: Mapping[str, str], notes: tuple
 def _add(copy: Copy, layer: Any) -> None:
     """Append the node of one layer."""
     name, kind = str(layer.name), str(layer.class_name)
+    if kind == "Clone":  # of a stream: the same tensor under other names
+        copy.made_by.update(dict.fromkeys((str(tensor) for tensor in layer.outputs), copy.made_by[layer.inputs[0]]))
+        return
     label = label_for(name, copy.label_of)
     where = f"layer '{label}' ({kind})"
     if not _IDENTIFIER.fullmatch(name):
@@ -62,7 +67,9 @@ def _add(copy: Copy, layer: Any) -> None:
     copy.made_by.update(dict.fromkeys((str(tensor) for tensor in layer.outputs), name))
 
 
-def _node(copy: Copy, kind: str, layer: Any, where: str, common: dict[str, Any]) -> AnyNode:
+def _node(  # noqa: PLR0911 (one per kind of layer)
+    copy: Copy, kind: str, layer: Any, where: str, common: dict[str, Any]
+) -> AnyNode:
     match kind:
         case "Input":
             return Input(**common)
@@ -74,6 +81,10 @@ def _node(copy: Copy, kind: str, layer: Any, where: str, common: dict[str, Any])
             return affine(copy, layer, where, common)
         case "Activation" | "ParametrizedActivation":
             return activation(copy, layer, where, common)
+        case _ if kind in POOLINGS:
+            return POOLINGS[kind](copy, layer, where, common)
+        case _ if kind in MOVES:
+            return MOVES[kind](copy, layer, where, common)
         case "Reshape":
             return Reshape(**{**common, "type": copy.type_before(common)})
         case _:
