@@ -12,7 +12,7 @@ from flow.engines.streamed import Streamed
 from flow.fixed import IntArray
 from flow.graph.graph import Graph
 from flow.graph.node import Node
-from flow.graph.nodes import AnyNode, Conv, Dense, DepthwiseConv, Input, Merge, Pool, Rearrange, Reshape
+from flow.graph.nodes import AnyNode, Conv, Dense, DepthwiseConv, Input, Merge, Pool, Rearrange, Reshape, Softmax
 from flow.graph.window import Window
 
 Windowed = Conv | DepthwiseConv | Pool
@@ -23,10 +23,24 @@ def window_of(node: Node) -> Window | None:
     return node.window if isinstance(node, Windowed) else None
 
 
-def can_stream(graph: Graph, node: Node) -> bool:
-    """Tell whether a node can be computed beat by beat, whatever the beats.
+def streamable(graph: Graph, run: tuple[str, ...]) -> int:
+    """Return how many nodes at the head of a run can be computed beat by beat.
 
-    Parameters must be the same at all places, and what a window meets outside the image must be a constant.
+    A reshape may be the last of them: its elements come in the same order, but what follows no longer knows channels.
+    """
+    for count, name in enumerate(run):
+        node = graph.node(name)
+        if isinstance(node, Reshape) and count:
+            return count + 1
+        if not _alike_everywhere(graph, node) or (count and window_of(node) is not None):
+            return count
+    return len(run)
+
+
+def _alike_everywhere(graph: Graph, node: Node) -> bool:
+    """Tell whether a node does the same at all places, whatever the beats.
+
+    What a window meets outside the image must be a constant.
     """
     match node:
         case Conv() | DepthwiseConv():
@@ -36,7 +50,7 @@ def can_stream(graph: Graph, node: Node) -> bool:
             even = bool(np.all(node.divisors == node.divisors[0]))
             outside = any(node.window.pads)
             return even if node.op == "average" else not outside or source.type.width < MOST_PAD_BITS
-        case Merge():
+        case Merge() | Softmax():
             return True
         case Reshape():
             return False
@@ -74,7 +88,8 @@ def beat_graph(graph: Graph, nodes: tuple[str, ...], pixels: int) -> Graph:
         before, channels = f"{head.name}_pixels", (places, head.shape[-1])
         found.append(Reshape(name=before, label=head.label, inputs=(head.name,), shape=channels, type=head.type))
     for node in map(graph.node, nodes[1:]):
-        found.append(replace(node, inputs=(before,), shape=(places, node.shape[-1])))
+        shape = (found[-1].size,) if isinstance(node, Reshape) else (places, node.shape[-1])
+        found.append(replace(node, inputs=(before,), shape=shape))
         before = node.name
     inputs = tuple(node.name for node in found if isinstance(node, Input))
     return Graph(graph.name, tuple(found), inputs, (nodes[-1],))

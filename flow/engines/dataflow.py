@@ -71,7 +71,11 @@ def dataflow(graph: Graph, choices: tuple[Choice, ...], traffic: Traffic | None 
 
     Raises ValueError where beats come faster than an engine takes them, or inputs in beats that do not agree.
     """
-    return _Dataflow(graph, traffic or whole_tensors(graph)).connected(choices)
+    traffic = traffic or whole_tensors(graph)
+    assembly = Assembly(graph, traffic, separate=not only_cones(choices, traffic))
+    for choice in choices:
+        assembly.add(choice)
+    return assembly.finished()
 
 
 def only_cones(choices: tuple[Choice, ...], traffic: Traffic) -> bool:
@@ -85,10 +89,14 @@ def sources_of(graph: Graph, choice: Choice) -> tuple[str, ...]:
     return tuple(dict.fromkeys(e for name in choice.nodes for e in graph.node(name).inputs if e not in inside))
 
 
-class _Dataflow:
-    def __init__(self, graph: Graph, traffic: Traffic) -> None:
+class Assembly:
+    """Put choices together one after the other, with what must stand between them."""
+
+    def __init__(self, graph: Graph, traffic: Traffic, *, separate: bool) -> None:
+        """separate: whether tensors that meet must come together, as cones beside other engines want it."""
         self.graph = graph
         self.traffic = traffic
+        self.separate = separate
         self.inputs = tuple(
             self._arriving(name, arrival) for name, arrival in zip(graph.inputs, traffic.arrivals, strict=True)
         )
@@ -105,16 +113,30 @@ class _Dataflow:
             raise ValueError(f"{arrival.beats} beats of {arrival.lanes} elements do not make '{name}'")
         return input_edge(name, arrival.lanes, evenly(0, arrival.beats, arrival.spacing))
 
-    def connected(self, choices: tuple[Choice, ...]) -> Dataflow:
-        separate = not only_cones(choices, self.traffic)
-        for choice in choices:
-            inputs = tuple(self._edge(source, choice.wants) for source in sources_of(self.graph, choice))
-            if separate and len(inputs) > 1:
-                inputs = self._together(inputs, choice.output)
-            self._add(choice, choice.output, choice.output, choice.lanes_out, inputs)
+    def copy(self) -> Assembly:
+        """Return an assembly that can go on another way."""
+        other = Assembly(self.graph, self.traffic, separate=self.separate)
+        other.edges, other.blocks, other.elements = dict(self.edges), list(self.blocks), list(self.elements)
+        other.taken, other.converted = set(self.taken), dict(self.converted)
+        return other
+
+    def add(self, choice: Choice) -> None:
+        """Add a choice whose inputs are there; raise ValueError where it cannot take their beats."""
+        inputs = tuple(self._edge(source, choice.wants) for source in sources_of(self.graph, choice))
+        if self.separate and len(inputs) > 1:
+            inputs = self._together(inputs, choice.output)
+        self._add(choice, choice.output, choice.output, choice.lanes_out, inputs)
+
+    def finished(self) -> Dataflow:
+        """Return the whole, with the edges that leave it."""
         outputs = tuple(self._leaving(name) for name in self.graph.outputs)
         timeline = build_timeline(self.inputs, tuple(self.elements), outputs)
-        return Dataflow(tuple(self._with_depth(block, timeline) for block in self.blocks), timeline)
+        return Dataflow(self.sized(), timeline)
+
+    def sized(self, first: int = 0) -> tuple[Block, ...]:
+        """Return the blocks from number `first` on; FIFOs have the depth that schedules and interval ask for."""
+        interval = max((self.edges[element.output].busy for element in self.elements), default=1)
+        return tuple(self._with_depth(block, interval) for block in self.blocks[first:])
 
     def _leaving(self, name: str) -> str:
         return name if self.traffic.beats_out else self._edge(name, WHOLE)
@@ -174,12 +196,11 @@ class _Dataflow:
         self._add(fifo, kept, edge.node, edge.lanes, (name, leader))
         return kept
 
-    def _with_depth(self, block: Block, timeline: Timeline) -> Block:
-        """Return a block whose FIFO has the depth that the schedules and the interval ask for."""
+    def _with_depth(self, block: Block, interval: int) -> Block:
         if not isinstance(block.what, Fifo):
             return block
-        pushed, popped = (timeline.edge(name).schedule for name in block.inputs)
-        return replace(block, what=replace(block.what, depth=most_waiting(pushed, popped, timeline.interval)))
+        pushed, popped = (self.edges[name].schedule for name in block.inputs)
+        return replace(block, what=replace(block.what, depth=most_waiting(pushed, popped, interval)))
 
     def _name(self, name: str) -> str:
         while name in self.taken:

@@ -5,23 +5,19 @@ from __future__ import annotations
 from flow.device.parts import Family, Part
 from flow.engines.align import Delay, Fifo
 from flow.engines.area import XILINX
-from flow.engines.beat import beat_of
 from flow.engines.engine import Resources
 from flow.engines.folded import Folded
-from flow.engines.folded_cost import folded_resources
 from flow.engines.line_buffer import LineBuffer
 from flow.engines.memory import block_layout
 from flow.engines.streamed import Streamed
 from flow.graph.graph import Graph
 
 
-def streamed_resources(graph: Graph, choice: Streamed, part: Part, beat: Resources | None) -> Resources:
-    """Predict what a streamed choice takes on a part; beat: what the cone of a beat takes, None where it is folded."""
-    total = Resources() if choice.buffer is None else _window(graph, choice, choice.buffer, part.family)
-    if isinstance(choice.inner, Folded):
-        return total + folded_resources(beat_of(graph, choice), choice.inner, part)
-    assert beat is not None
-    return total + beat + Resources(ff=choice.inner.depth)
+def streamed_resources(graph: Graph, choice: Streamed, part: Part, beat: Resources) -> Resources:
+    """Predict what a streamed choice takes on a part; beat: what the cone or the folded engine of one beat takes."""
+    window = Resources() if choice.buffer is None else _window(graph, choice, choice.buffer, part.family)
+    valid = Resources() if isinstance(choice.inner, Folded) else Resources(ff=choice.inner.depth)
+    return window + beat + valid
 
 
 def _window(graph: Graph, choice: Streamed, buffer: LineBuffer, family: Family) -> Resources:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flow.engines.folded import Folded
+from flow.engines.unrolled import Unrolled
 from flow.latency.budget import Origin, Verdict, required_interval
 from flow.latency.timeline import Timeline
 from flow.plan.plan import Plan, Planned
@@ -15,7 +15,7 @@ def limiter_of(planned: tuple[Planned, ...], timeline: Timeline) -> str:
     Where registers may stand anywhere in the logic, that is the one with the longest logic; beside folded engines the
     one with most cycles on the critical path.
     """
-    if any(isinstance(p.choice, Folded) for p in planned):
+    if any(not isinstance(p.choice, Unrolled) for p in planned):
         outputs = {p.choice.output for p in planned}
         hops = [hop for hop in timeline.critical_path if hop.node in outputs]
         return max(hops, key=lambda hop: hop.cycles).node if hops else ""
@@ -35,7 +35,7 @@ def advice(plan: Plan, solution: Solution, timeline: Timeline) -> str:
 
 
 def _share_of_limiter(plan: Plan, timeline: Timeline) -> str:
-    if any(isinstance(choice, Folded) for choice in plan.choices):
+    if any(not isinstance(choice, Unrolled) for choice in plan.choices):
         cycles = sum(hop.cycles for hop in timeline.critical_path if hop.node == plan.limiter)
         return f"'{plan.limiter}' has {cycles:,} of the {timeline.latency:,} cycles"
     whole = sum(p.delay_ns for p in plan.runs)
@@ -45,7 +45,7 @@ def _share_of_limiter(plan: Plan, timeline: Timeline) -> str:
 
 def _on_doubt(plan: Plan, limiter: str) -> str:
     (low, high), period = plan.clock.range_ns, plan.clock.period_ns
-    if plan.budget_ns is None or any(isinstance(choice, Folded) for choice in plan.choices):
+    if plan.budget_ns is None or any(not isinstance(choice, Unrolled) for choice in plan.choices):
         room = "no pipeline surely reaches it"
     else:
         room = "the budget has no room for more registers"
@@ -115,4 +115,4 @@ def _on_budget(plan: Plan, solution: Solution, limiter: str) -> str:
 
 
 def _cure(plan: Plan) -> str:
-    return "faster or larger" if any(isinstance(choice, Folded) for choice in plan.choices) else "faster"
+    return "faster or larger" if any(not isinstance(choice, Unrolled) for choice in plan.choices) else "faster"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import floor
 
 from flow.device.parts import Part
+from flow.engines.align import Delay, Fifo
 from flow.engines.converter import Converter
-from flow.engines.dataflow import Dataflow, dataflow
+from flow.engines.dataflow import Block, Dataflow, Traffic, dataflow
 from flow.engines.engine import Resources, Unrolled
-from flow.engines.folded import Folded
 from flow.engines.folded_cost import converter_resources
+from flow.engines.streamed_cost import waiting_resources
 from flow.graph.graph import Graph
 from flow.latency.budget import Verdict, required_interval
 from flow.plan.frontier import NO_LIMIT, Room, area_of
@@ -35,17 +36,18 @@ EXAMINED = 4
 class Candidate:
     """Hold a plan with a clock, worked out exactly.
 
-    area: as `frontier.area_of` has it, infinite where the part has no room.
+    area: as `frontier.area_of` has it, infinite where the part has no room. traffic: None for whole tensors.
     """
 
     planned: tuple[Planned, ...]
     solution: Solution
     area: float
+    traffic: Traffic | None = None
 
     @property
     def folds(self) -> bool:
-        """Tell whether any run is folded."""
-        return any(isinstance(p.choice, Folded) for p in self.planned)
+        """Tell whether any run is folded or streamed."""
+        return any(not isinstance(p.choice, Unrolled) for p in self.planned)
 
     @property
     def reachable_ns(self) -> float:
@@ -98,17 +100,19 @@ class _Attempt:
     interval: int
 
 
+def segment_lengths(space: Space, goal: Goal) -> tuple[tuple[float, float], ...]:
+    """Return lengths of segments worth trying, nominal, each with the clock period that it suits, in ns."""
+    high = space.delays.high
+    if goal.period_ns is not None:
+        return (goal.period_ns / high, goal.period_ns), (goal.period_ns, goal.period_ns)
+    unit = space.delays.register_ns + space.delays.carry_ns + ADDER_BITS * space.delays.carry_bit_ns
+    return tuple((k * unit, round_up(k * unit * high)) for k in LENGTHS)
+
+
 def _tries(space: Space, goal: Goal) -> Iterator[tuple[_Attempt, ...]]:
     """Give the searches: those that meet the goal; then late ones, slow ones, and whatever the part holds."""
-    high = space.delays.high
-    unit = space.delays.register_ns + space.delays.carry_ns + ADDER_BITS * space.delays.carry_bit_ns
-    if goal.period_ns is not None:
-        lengths: tuple[tuple[float, float], ...]
-        lengths = ((goal.period_ns / high, goal.period_ns), (goal.period_ns, goal.period_ns))
-    else:
-        lengths = tuple((k * unit, round_up(k * unit * high)) for k in LENGTHS)
     asked = []
-    for within_ns, period_ns in lengths:
+    for within_ns, period_ns in segment_lengths(space, goal):
         cycles = NO_LIMIT if goal.budget_ns is None else floor((goal.budget_ns - goal.fixed_ns[1]) / period_ns + 1e-9)
         required = required_interval(goal.rate_hz, period_ns)
         asked.append(_Attempt(within_ns, cycles, NO_LIMIT if required is None else max(required, 1)))
@@ -162,14 +166,15 @@ def _shortened(found: tuple[Found, ...], room: Room, search: Callable[[Room], tu
 
 
 def _with_clocks(space: Space, goal: Goal, segment: Segment, found: Found) -> Iterator[Candidate]:
-    planned, depths, interval = worked_out(space, found, segment)
-    area = area_of(resources_of(space, planned), space.part, space.spare)
+    planned, depths, flow = worked_out(space, found, segment)
+    area = area_of(resources_of(space, planned, flow.blocks), space.part, space.spare)
+    own = replace(goal, interval=flow.timeline.interval)
     for period_ns in periods(goal, depths.worst_ns, space.delays):
-        yield Candidate(planned, judged(replace(goal, interval=interval), depths, period_ns, space.delays), area)
+        yield Candidate(planned, judged(own, depths, period_ns, space.delays), area)
 
 
-def worked_out(space: Space, found: Found, segment: Segment) -> tuple[tuple[Planned, ...], Depths, int]:
-    """Return the runs of a plan with their registers, cycles and longest segment, and its interval in cycles.
+def worked_out(space: Space, found: Found, segment: Segment) -> tuple[tuple[Planned, ...], Depths, Dataflow]:
+    """Return the runs of a plan with their registers, cycles and longest segment, and how they are connected.
 
     Unrolled logic goes on across the runs' borders within a segment; a register stands where it feeds a folded engine
     or leaves the design.
@@ -196,24 +201,29 @@ def worked_out(space: Space, found: Found, segment: Segment) -> tuple[tuple[Plan
         passed[nodes[-1]] = left
         planned.append(Planned(Unrolled(nodes, depth), unrolled_resources(guess, depth), guess.delay_ns))
     runs = tuple(planned)
-    timeline = dataflow(graph, tuple(p.choice for p in runs)).timeline
+    flow = dataflow(graph, tuple(p.choice for p in runs))
     unrolled_ns = space.delays.register_ns + longest + crosses * space.step_ns / 2
     worst_ns = max([unrolled_ns, *(option.worst_ns for _, option in parts if option is not None)])
     depths = tuple(p.choice.depth for p in runs if isinstance(p.choice, Unrolled))
-    return runs, Depths(depths, timeline.latency, worst_ns), timeline.interval
+    return runs, Depths(depths, flow.timeline.latency, worst_ns), flow
 
 
-def planned_converters(graph: Graph, flow: Dataflow, part: Part) -> tuple[PlannedConverter, ...]:
-    """Return the width converters of a dataflow with what they take."""
-    return tuple(
-        PlannedConverter(block.output, block.what, converter_resources(graph, block.what, part))
-        for block in flow.blocks
-        if isinstance(block.what, Converter)
-    )
+def planned_converters(graph: Graph, blocks: Iterable[Block], part: Part) -> tuple[PlannedConverter, ...]:
+    """Return what stands between engines, and what it takes: width converters, and what waits for the other branch."""
+    found = []
+    for block in blocks:
+        match block.what:
+            case Converter() as what:
+                found.append(PlannedConverter(block.output, what, converter_resources(graph, what, part)))
+            case Delay() | Fifo() as what:
+                width = graph.node(what.node).type.width
+                found.append(PlannedConverter(block.output, what, waiting_resources(what, width, part)))
+            case _:
+                pass
+    return tuple(found)
 
 
-def resources_of(space: Space, planned: tuple[Planned, ...]) -> Resources:
-    """Return what runs and the converters between them take."""
-    flow = dataflow(space.graph, tuple(p.choice for p in planned))
-    converters = planned_converters(space.graph, flow, space.part)
-    return sum((c.resources for c in converters), sum((p.resources for p in planned), Resources()))
+def resources_of(space: Space, planned: tuple[Planned, ...], blocks: Iterable[Block]) -> Resources:
+    """Return what runs and all that stands between them take."""
+    between = planned_converters(space.graph, blocks, space.part)
+    return sum((c.resources for c in between), sum((p.resources for p in planned), Resources()))

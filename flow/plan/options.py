@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from math import ceil
 
 import numpy as np
 
@@ -53,6 +54,15 @@ class Segment:
         half = step_ns / 2
         usable = max(within_ns - delays.register_ns - half, half, 1e-3)
         return cls(within_ns, usable, delays.register_ns + usable + half)
+
+    def registers(self, guess: Estimate) -> int:
+        """Return the registers of a cone of its own that ends in one."""
+        return max(1, ceil(guess.delay_ns / self.usable_ns - 1e-9))
+
+    def longest(self, guess: Estimate, delays: Delays) -> float:
+        """Return the longest segment of such a cone in ns, nominal; a cut may miss its place by half an operation."""
+        registers = self.registers(guess)
+        return delays.register_ns + guess.delay_ns / registers + guess.step_ns / 2 * (registers > 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from flow.engines.align import Delay, Fifo
 from flow.engines.converter import Converter
 from flow.engines.dataflow import Traffic, dataflow
 from flow.engines.engine import Choice, Resources
@@ -36,10 +37,10 @@ class Planned:
 
 @dataclass(frozen=True, slots=True)
 class PlannedConverter:
-    """Hold a width converter between two engines, by the edge that leaves it, with its predicted resources."""
+    """Hold what stands between two engines, by the edge that leaves it, with its predicted resources."""
 
     edge: str
-    converter: Converter
+    converter: Converter | Delay | Fifo
     resources: Resources
 
 

@@ -26,6 +26,7 @@ from flow.plan.reuse import wishes
 from flow.plan.search import unrolled_resources
 from flow.plan.size import too_large
 from flow.plan.solve import Depths, Goal, Solution, solve
+from flow.plan.streams import needs_streams, stream_candidates
 
 # every element of a tensor that crosses at once has its own wires: far beyond this no part has room
 MOST_ELEMENTS = 1 << 16
@@ -74,13 +75,13 @@ def make_plan(graph: Graph, request: Request) -> Plan:
     when the network does not fit the part, folded or not.
     """
     target = target_of(graph, request)
-    _check_elements(graph, target.part)
     space = space_of(graph, target.part, target.delays, request.spare)
+    _check_elements(space)
     frugal = request.budget_ns is not None or request.rate_hz is not None
     whole = _unrolled(space, target)
     pool = [] if whole is None else [whole[0]]
     if whole is None or frugal or whole[0].solution.verdict is not Verdict.MET:
-        pool += [c for c in candidates(space, target.goal) if whole is None or c.folds]
+        pool += [c for c in _mixed(space, target.goal) if whole is None or c.folds]
     if not pool:
         raise too_large(space)
     best = min(pool, key=lambda candidate: candidate.rank(frugal=frugal))
@@ -88,12 +89,21 @@ def make_plan(graph: Graph, request: Request) -> Plan:
     best_ns = float("inf") if whole is None else whole[1]
     if best.solution.verdict is Verdict.MISSED:
         best_ns = min([best_ns, _best_with_free_clock(space, target), *(c.reachable_ns for c in pool)])
-    return assemble(graph, request, target, planned=best.planned, solution=best.solution, best_ns=best_ns)
+    return assemble(
+        graph, request, target, planned=best.planned, solution=best.solution, best_ns=best_ns, traffic=best.traffic
+    )
+
+
+def _mixed(space: Space, goal: Goal) -> tuple[Candidate, ...]:
+    """Return plans worth comparing that are not wholly unrolled."""
+    return stream_candidates(space, goal) if needs_streams(space.graph) else candidates(space, goal)
 
 
 def _unrolled(space: Space, target: Target) -> tuple[Candidate, float] | None:
     """Return the best wholly unrolled plan and the least total in ns that any reaches, None where there is none."""
-    if not all(space.may_unroll(run) for run in space.runs):
+    graph = space.graph
+    in_beats = graph.io_type == "io_stream" and any(len(graph.node(name).shape) > 1 for name in graph.inputs)
+    if in_beats or _elements(graph) > MOST_ELEMENTS or not all(space.may_unroll(run) for run in space.runs):
         return None
     estimates = tuple(space.estimate(run) for run in space.runs)
     if sum(guess.lut for guess in estimates) > target.part.usable_lut:
@@ -115,7 +125,7 @@ def _best_with_free_clock(space: Space, target: Target) -> float:
         whole = _unrolled(space, replace(target, goal=goal))
         best_ns = float("inf") if whole is None else whole[1]
         if whole is None:
-            best_ns = min((c.reachable_ns for c in candidates(space, goal)), default=best_ns)
+            best_ns = min((c.reachable_ns for c in _mixed(space, goal)), default=best_ns)
         if best_ns < float("inf"):
             return best_ns
     return float("inf")
@@ -154,7 +164,7 @@ def assemble(
         limiter=limiter_of(planned, flow.timeline),
         advice="",
         must_beat=request.must_beat,
-        converters=planned_converters(graph, flow, target.part),
+        converters=planned_converters(graph, flow.blocks, target.part),
         reuse=wishes(graph, runs(graph)),
         revisions=revisions,
     )
@@ -195,20 +205,26 @@ def estimated_balance(
     return balance
 
 
-def _check_elements(graph: Graph, part: Part) -> None:
-    elements = sum(node.size for node in graph.nodes)
-    if elements > MOST_ELEMENTS:
+def _elements(graph: Graph) -> int:
+    return sum(node.size for node in graph.nodes)
+
+
+def _check_elements(space: Space) -> None:
+    """Raise UserError where whole tensors are too large, and nothing can cross beat by beat."""
+    graph, elements = space.graph, _elements(space.graph)
+    if elements > MOST_ELEMENTS and not needs_streams(graph):
         raise UserError(
-            f"{graph.name} is too large for {part.name} or any part: its tensors have {elements:,} elements, which "
-            f"cross between engines all at once; at most {MOST_ELEMENTS:,} are planned"
+            f"{graph.name} is too large for {space.part.name} or any part: its tensors have {elements:,} elements, "
+            f"which cross between engines all at once; at most {MOST_ELEMENTS:,} are planned"
         )
 
 
 def check_size(graph: Graph, part: Part) -> None:
     """Raise UserError when no plan of the network fits the part, whatever its latency."""
-    _check_elements(graph, part)
     space = space_of(graph, part, delays_of(part))
-    if sum(space.estimate(run).lut for run in space.runs) <= part.usable_lut:
+    _check_elements(space)
+    small = _elements(graph) <= MOST_ELEMENTS
+    if small and sum(space.estimate(run).lut for run in space.runs) <= part.usable_lut:
         return
-    if not candidates(space, Goal(None, None, None, (0.0, 0.0, 0.0))):
+    if all(c.area == float("inf") for c in _mixed(space, Goal(None, None, None, (0.0, 0.0, 0.0)))):
         raise too_large(space)

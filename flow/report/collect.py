@@ -8,8 +8,10 @@ from flow.baseline.gpu import check_must_beat, factor, rows
 from flow.baseline.roofline import roofline
 from flow.device.links import find_link
 from flow.device.parts import Part, find_part
+from flow.engines.converter import Converter
 from flow.engines.engine import Resources
 from flow.engines.folded import Folded
+from flow.engines.streamed import Streamed
 from flow.graph.graph import Graph
 from flow.graph.nodes import Affine, Dense
 from flow.latency.budget import Latency, Origin, Verdict, judge, latency_of, required_interval
@@ -189,8 +191,9 @@ def _plan(found: Findings) -> PlanReport:
     for planned in plan.runs:
         choice, edge = planned.choice, timeline.edge(planned.choice.output)
         fold = None
-        if isinstance(choice, Folded):
-            fold = FoldReport(choice.reuse_factor, choice.p, choice.q, choice.order, choice.store, choice.multiplier)
+        inner = choice.inner if isinstance(choice, Streamed) else choice
+        if isinstance(inner, Folded):
+            fold = FoldReport(inner.reuse_factor, inner.p, inner.q, inner.order, inner.store, inner.multiplier)
         engines.append(
             EngineReport(
                 output=edge.name,
@@ -209,8 +212,8 @@ def _plan(found: Findings) -> PlanReport:
             ConverterReport(
                 edge=edge.name,
                 kind=what.engine,
-                lanes_in=what.lanes_in,
-                lanes_out=what.lanes_out,
+                lanes_in=what.lanes_in if isinstance(what, Converter) else what.lanes,
+                lanes_out=edge.lanes,
                 cycles=_cycles(timeline, edge),
                 resources=_counted(between.resources),
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flow.engines.area import area
+from flow.engines.beat import beat_of
 from flow.engines.dataflow import dataflow
 from flow.engines.engine import Choice, Folded, Resources, Streamed, Unrolled
 from flow.engines.folded_cost import folded_resources
@@ -81,8 +82,13 @@ def _resources(graph: Graph, choice: Choice, settled: Settled, target: Target) -
             return folded_resources(graph, choice, target.part)
         case Streamed():
             cone = settled.cones.get(choice.output)
-            beat = None if cone is None else area(cone, target.part.family)
-            return streamed_resources(graph, choice, target.part, beat)
+            if cone is not None:
+                return streamed_resources(graph, choice, target.part, area(cone, target.part.family))
+            beat = beat_of(graph, choice)
+            inner = (
+                folded_resources(beat, choice.inner, target.part) if isinstance(choice.inner, Folded) else Resources()
+            )
+            return streamed_resources(graph, choice, target.part, inner)
 
 
 def _check_cycles(timeline: Timeline, signature: Signature) -> None:
