@@ -18,7 +18,11 @@ _MERGED = ("BatchNormalization", "ApplyAlpha")
 
 
 def keep_apart(model: ParsedModel) -> ParsedModel:
-    """Return the model with copies where an output also feeds a layer that hls4ml would merge with its source."""
+    """Return the model with copies where an output also feeds a layer that hls4ml would merge with its source.
+
+    And where a scale of a type of its own follows another scale.
+    """
+    made = {record.port: record for record in model.records}
     records: list[Record] = []
     moved: dict[Port, Port] = {}
     for record in model.records:
@@ -26,16 +30,27 @@ def keep_apart(model: ParsedModel) -> ParsedModel:
         is_output = record.port in model.outputs
         if _is_linear(record) and _is_shared(model, record.inputs[0]):
             record = replace(record, entry={**record.entry, "activation": UNMERGED})  # noqa: PLW2901 — one record in, one out
+        if _is_merged(record) and "scale" in record.owned and _is_merged(made[record.inputs[0]]):
+            # hls4ml would multiply both scales and keep this one's type
+            copy = _copy(record.label, record.inputs[0], f"{record.suffix}_copy")
+            records.append(copy)
+            record = replace(record, inputs=(copy.port,))  # noqa: PLW2901 — one record in, two out
         records.append(record)
-        if is_output and any(other.entry["class_name"] in _MERGED for other in readers):
-            entry = {"class_name": "Activation", "activation": UNMERGED}
-            copy = Record(
-                record.label, entry, (record.port,), f"{record.suffix}_copy", ("Activation",), keeps_type=True
-            )
+        if is_output and any(_is_merged(other) for other in readers):
+            copy = _copy(record.label, record.port, f"{record.suffix}_copy")
             records.append(copy)
             moved[record.port] = copy.port
     outputs = tuple(moved.get(port, port) for port in model.outputs)
     return replace(model, records=tuple(records), outputs=outputs)
+
+
+def _copy(label: str, source: Port, suffix: str) -> Record:
+    entry = {"class_name": "Activation", "activation": UNMERGED}
+    return Record(label, entry, (source,), suffix, ("Activation",), keeps_type=True)
+
+
+def _is_merged(record: Record) -> bool:
+    return record.entry["class_name"] in _MERGED
 
 
 def _is_linear(record: Record) -> bool:

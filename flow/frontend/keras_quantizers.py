@@ -54,7 +54,9 @@ def inline_activation(call: Call, source: Port) -> list[Record]:
     where = f"{call.where}, activation"
     quantizer = _describe(activation, where)
     suffix = inline_suffix(quantizer)
-    return list(activation_records(call.label, source, quantizer, call.shape, where=where, suffix=suffix))
+    return list(
+        activation_records(call.label, source, quantizer, call.shape, io_type=call.io_type, where=where, suffix=suffix)
+    )
 
 
 def activation_layer(call: Call) -> list[Record]:
@@ -64,7 +66,9 @@ def activation_layer(call: Call) -> list[Record]:
         return plain_records(call.label, call.inputs[0], name, call.shape, kind=call.kind)
     where = f"{call.where}, activation"
     quantizer = _describe(call.layer.activation, where)
-    return list(activation_records(call.label, call.inputs[0], quantizer, call.shape, where=where))
+    return list(
+        activation_records(call.label, call.inputs[0], quantizer, call.shape, io_type=call.io_type, where=where)
+    )
 
 
 def _describe(quantizer: Any, where: str) -> Quantizer:

@@ -30,7 +30,9 @@ def inline(layer: Layer, source: Port, shape: Shape, *, drop_softmax: bool) -> P
     where = f"{layer.where}, activation"
     quantizer = _quantizer(activation, where)
     suffix = inline_suffix(quantizer)
-    records = activation_records(layer.label, source, quantizer, shape, where=where, suffix=suffix)
+    records = activation_records(
+        layer.label, source, quantizer, shape, io_type=layer.io_type, where=where, suffix=suffix
+    )
     return Part(records, shape, lambda x: floats.quantize(quantizer, x))
 
 
@@ -45,7 +47,7 @@ def activation(layer: Layer, source: Port, *, drop_softmax: bool) -> Part:
         return _plain(layer, source, chosen, layer.shape, drop=drop_softmax)
     where = f"{layer.where}, activation"
     quantizer = _quantizer(chosen, where)
-    records = activation_records(layer.label, source, quantizer, layer.shape, where=where)
+    records = activation_records(layer.label, source, quantizer, layer.shape, io_type=layer.io_type, where=where)
     return Part(records, layer.shape, lambda x: floats.quantize(quantizer, x))
 
 

@@ -32,7 +32,9 @@ from flow.frontend.records import Port, Record
 
 TERNARY_THRESHOLD = 0.33  # QKeras's own
 _SIGNS = FixedType(2, 2)
-_HALF_BITS = 16  # of the factor that brings a ternary threshold to one half
+# nnet::ternary_tanh doubles its input and compares with 1; its version for streams does not double it
+_LIMITS = {"io_parallel": 0.5, "io_stream": 1.0}
+_FACTOR_BITS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +142,21 @@ def inline_suffix(quantizer: Quantizer) -> str:
 
 
 def activation_records(
-    label: str, source: Port, quantizer: Quantizer, shape: tuple[int, ...], *, where: str, suffix: str = ""
+    label: str,
+    source: Port,
+    quantizer: Quantizer,
+    shape: tuple[int, ...],
+    *,
+    io_type: str,
+    where: str,
+    suffix: str = "",
 ) -> tuple[Record, ...]:
     """Return the records of a quantized activation on a tensor of a shape, of its own layer or inside another one."""
     form = activation_form(quantizer, where=where)
-    scaled = (_to_half(label, source, form.threshold, shape, suffix),) if form.activation == "ternary_tanh" else ()
+    scaled: tuple[Record, ...] = ()
+    if form.activation == "ternary_tanh":
+        factor = _LIMITS[io_type] / float(np.float32(form.threshold))
+        scaled = (_threshold_scale(label, source, factor, shape, suffix),)
     entry = _entry(form)
     kinds = tuple(dict.fromkeys(("QActivation", str(entry["class_name"]))))
     source = scaled[0].port if scaled else source
@@ -161,23 +173,22 @@ def _entry(form: ActivationForm) -> dict[str, Any]:
     return {"class_name": "Activation", "activation": form.activation}
 
 
-def _to_half(label: str, source: Port, threshold: float, shape: tuple[int, ...], suffix: str) -> Record:
-    """Return the scale that brings a ternary threshold to hls4ml's: just above one half.
+def _threshold_scale(label: str, source: Port, factor: float, shape: tuple[int, ...], suffix: str) -> Record:
+    """Return the scale that brings a ternary threshold to hls4ml's; factor: theirs divided by the model's.
 
-    hls4ml takes x > 1/2 for +1 and x <= -1/2 for -1, QKeras |x| >= threshold for both. A factor just above
-    1 / (2 threshold) makes them equal, also where |x| is the threshold, for all x on a grid coarser than about
-    threshold² * 2**-15.
+    hls4ml takes x > limit for +1 and x <= -limit for -1, QKeras |x| >= threshold for both. A factor that is larger by
+    less than 2**-15 makes them equal, also where |x| is the threshold, for all x on a grid coarser than about
+    threshold * 2**-15.
     """
-    exact = 0.5 / float(np.float32(threshold))
-    integer = max(2, int(np.ceil(np.log2(exact))) + 2)
-    fraction = max(_HALF_BITS, 3 - integer)
-    factor = (np.floor(exact * 2.0**fraction) + 1) * 2.0**-fraction
+    integer = max(2, int(np.ceil(np.log2(factor))) + 2)
+    fraction = max(_FACTOR_BITS, 3 - integer)
+    larger = (np.floor(factor * 2.0**fraction) + 1) * 2.0**-fraction
     channels = shape[-1]
     entry = {
         "class_name": "ApplyAlpha",
         "n_in": int(np.prod(shape)),
         "n_filt": channels if len(shape) > 1 else -1,
-        "scale_data": np.full(channels, factor),
+        "scale_data": np.full(channels, larger),
         "bias_data": np.zeros(channels),
     }
     owned = {"scale": FixedType(integer + fraction, integer), "bias": FixedType(2, 2)}

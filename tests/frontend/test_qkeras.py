@@ -114,31 +114,33 @@ def through(form: ActivationForm, x: np.ndarray) -> np.ndarray:
     if form.activation == "binary_tanh":
         x = np.where(x >= 0, 1, -1)
     if form.activation == "ternary_tanh":
-        x = hls4ml_ternary(x * ternary_scale(form))
+        x = hls4ml_ternary(x * ternary_scale(form, "io_parallel"), 0.5)
     return np.asarray(from_float(x, form.type), dtype=np.float64) * form.type.step
 
 
-def hls4ml_ternary(x: np.ndarray) -> np.ndarray:
-    """Compute nnet::ternary_tanh, whose two sides differ at one half."""
-    return np.where(x > 0.5, 1, np.where(x > -0.5, 0, -1))
+def hls4ml_ternary(x: np.ndarray, limit: float) -> np.ndarray:
+    """Compute nnet::ternary_tanh, whose two sides differ at the limit."""
+    return np.where(x > limit, 1, np.where(x > -limit, 0, -1))
 
 
-def ternary_scale(form: ActivationForm) -> float:
+def ternary_scale(form: ActivationForm, io_type: str) -> float:
     """Return the factor in front of a ternary activation, as hls4ml stores it."""
     quantizer = qkeras.Ternary(alpha=1, threshold=form.threshold)
-    scale, _ = activation_records("t", ("x", ""), quantizer, (3, 2), where=WHERE)
+    scale, _ = activation_records("t", ("x", ""), quantizer, (3, 2), io_type=io_type, where=WHERE)
     stored = from_float(scale.entry["scale_data"], scale.owned["scale"]) * scale.owned["scale"].step
     assert np.array_equal(stored, scale.entry["scale_data"])
     return float(stored[0])
 
 
 @pytest.mark.parametrize("threshold", [2.0**-9, 0.2, 0.25, 0.33, 0.5, 0.8, 1.0, 3.0, 77.0])
-def test_a_ternary_threshold_is_exact_on_both_sides(threshold):
+@pytest.mark.parametrize(("io_type", "limit"), [("io_parallel", 0.5), ("io_stream", 1.0)])
+def test_a_ternary_threshold_is_exact_on_both_sides(threshold, io_type, limit):
     form = activation_form(qkeras.Ternary(alpha=1, threshold=threshold), where=WHERE)
     single = float(np.float32(threshold))
     grid = np.arange(-300, 300) * 2.0**-13 * max(1, single * single)
     x = np.concatenate([grid, np.round(single * 2**10) * 2.0**-10 + grid, [single, -single]])
-    assert np.array_equal(hls4ml_ternary(x * ternary_scale(form)), floats.quantize(qkeras.Ternary(1, threshold), x))
+    wanted = floats.quantize(qkeras.Ternary(1, threshold), x)
+    assert np.array_equal(hls4ml_ternary(x * ternary_scale(form, io_type), limit), wanted)
 
 
 def test_a_leaky_range_is_wrong_without_the_cut():
