@@ -96,16 +96,30 @@ def _check(layer: Any, where: str, window: Window, *, is_depthwise: bool) -> Non
             f"{where}: the model's output has shape {shape}, but kernel {window.kernel}, strides {window.stride} and "
             f"padding {window.pads} give {expected[3 - len(shape) :]}; dilation is not supported"
         )
-    if is_xnor(layer.get_input_variable().type.precision) and any(window.pads):
-        raise UserError(
-            f"{where}: padding of binary inputs is not supported: hls4ml pads with the code 0, which stands for -1; "
-            "use padding 'valid' or inputs of 2 bits"
-        )
+    if is_xnor(layer.get_input_variable().type.precision):
+        _check_binary(layer, where, window)
     by_row = layer.class_name.endswith("2D") and not layer.class_name.startswith("Pointwise") and window.kernel[0] == 1
     if by_row and window.stride[0] > 1 and layer.model.config.get_config_value("IOType") == "io_stream":
         raise UserError(
             f"{where}: a kernel of one row with a vertical stride of {window.stride[0]} is not supported in io_stream: "
             "hls4ml's line buffer ignores the stride; use io_parallel or a stride of 1"
+        )
+
+
+def _check_binary(layer: Any, where: str, window: Window) -> None:
+    """Refuse what hls4ml gets wrong on inputs that code -1 as 0."""
+    if any(window.pads):
+        raise UserError(
+            f"{where}: padding of binary inputs is not supported: hls4ml pads with the code 0, which stands for -1; "
+            "use padding 'valid' or inputs of 2 bits"
+        )
+    at_once = layer.class_name == "PointwiseConv1D" and int(layer.get_attr("n_partitions", 1)) == 1
+    is_streamed = layer.model.config.get_config_value("IOType") == "io_stream"
+    if at_once and not is_streamed and window.columns > 1 and is_xnor(layer.weights["weight"].type.precision):
+        # BatchedDenseForConv1D takes the pairs of all places off each sum (`cast` in nnet_mult.h)
+        raise UserError(
+            f"{where}: binary weights on binary inputs, all {window.columns} places at once, are not supported: "
+            "hls4ml miscounts them; use parallelization factor 1, a stride of 1, io_stream or weights of 2 bits"
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from flow.errors import UserError
 from flow.fixed import FixedType, IntArray, from_float
 from flow.frontend.border.copy import Copy, label_for
-from flow.frontend.border.types import fixed_type
+from flow.frontend.border.types import fixed_type, is_xnor
 from flow.frontend.silence import silence
 
 
@@ -28,6 +28,11 @@ def codes_of(copy: Copy, layer: Any, which: str, x: FixedType | None, where: str
     if isinstance(variable, types.CompressedWeightVariable):
         raise UserError(f"{where}: compressed weights are not supported; leave Compression out")
     if isinstance(precision, types.ExponentPrecisionType):
+        if x is not None and is_xnor(layer.get_input_variable().type.precision):
+            raise UserError(
+                f"{where}: power-of-two weights times binary inputs are not supported: hls4ml takes the codes 0 and 1 "
+                "for numbers; use quantized_bits weights or inputs of 2 bits"
+            )
         return _powers_of_two(variable, x, where)
     with silence():
         texts = tuple(variable)
