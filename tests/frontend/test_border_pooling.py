@@ -17,6 +17,7 @@ from flow.graph.graph import Graph, evaluate
 from flow.graph.nodes import Pool
 from flow.graph.store import from_json, to_json
 from tests.frontend.pooling_networks import BOTH, PARALLEL_ONLY, PoolCase, pool_branches, pool_layer
+from tests.frontend.sign_networks import coded
 from tests.networks import Branches, to_model, vectors
 
 IO_TYPES = ("io_parallel", "io_stream")
@@ -166,3 +167,35 @@ def pool_node(accumulator: FixedType) -> Pool:
     model = to_model(pool_branches((replace(SLIDING, op="Average"),), 3), Path("none"))
     (node,) = (n for n in to_graph(model, name="net", label_of={}).nodes if isinstance(n, Pool))
     return replace(node, accumulator=accumulator)
+
+
+def test_sums_that_may_leave_the_accumulator_are_said() -> None:
+    case = PoolCase("Average", (6, 6), 1)
+    notes = []
+    for accum in ("ap_fixed<13,8>", "ap_fixed<14,9>"):
+        named = {"x": {"Precision": {"result": "ap_fixed<8,3>"}}, "p": {"Precision": {"accum": accum}}}
+        start = {"name": "x", "class_name": "InputLayer", "input_shape": [6, 6, 1]}
+        branches = Branches((start, pool_layer(case, "p", "x")), {"LayerName": named}, ("x",), ("p",))
+        notes.append(to_graph(to_model(branches, Path("none")), name="net", label_of={}).notes)
+    assert "36 cells can reach -144 … 142.875, beyond the accumulator fixed<13,8>" in notes[0][0]
+    assert notes[1] == ()
+
+
+@pytest.mark.parametrize(
+    ("case", "accum", "says"),
+    [
+        (PoolCase("Max", (6,), 2, (3,), (2,), "same"), "auto", "padding 'valid'"),
+        (PoolCase("Max", (6,), 2, (2,), (2,)), "ap_fixed<4,1>", "the code 1"),
+        (PoolCase("Max", (6,), 2, (2,), (2,)), "ap_fixed<2,2>", ""),
+        (PoolCase("Max", (6,), 2, (2,), (2,)), "auto", ""),
+    ],
+)
+def test_binary_values_are_pooled_as_their_codes_can_be(case: PoolCase, accum: str, says: str) -> None:
+    layer = pool_layer(case, "p", "s")
+    model = to_model(coded((layer,), {"p": {"accum": accum}}, [6, 2]), Path("none"))
+    if says:
+        with pytest.raises(UserError, match=says):
+            to_graph(model, name="net", label_of={})
+        return
+    (pool,) = (n for n in to_graph(model, name="net", label_of={}).nodes if isinstance(n, Pool))
+    assert pool.accumulator == pool.type == FixedType(2, 2)

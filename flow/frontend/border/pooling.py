@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -101,15 +102,14 @@ def _pool(
             f"{where}: hls4ml takes half of the range of its input's type {x} for padded cells, which may be the "
             "largest; use a signed type, or padding 'valid'"
         )
-    if is_xnor(source):
-        if op != "max" or not is_xnor(layer.get_output_variable().type.precision):
-            raise UserError(f"{where}: hls4ml pools the codes 0/1 of binary values; only their maximum is supported")
+    if is_xnor(source):  # its codes 0 and 1 have the order of the values
+        _holds_codes(accumulator_precision, where)
         accumulator = x
     else:
         accumulator = fixed_type(accumulator_precision, f"{where}: accumulator")
         _no_integer_accumulator(layer, op, accumulator, where)
         no_small_to_integer(accumulator_precision, layer, where)
-    return Pool(
+    node = Pool(
         **common,
         window=window,
         op=op,
@@ -117,6 +117,30 @@ def _pool(
         arithmetic=arithmetic,
         count_padding=op == "average" and any(window.pads) and bool(layer.get_attr("count_pad")),
     )
+    if op == "average":
+        _warn_of_overflow(copy, node, x)
+    return node
+
+
+def _holds_codes(accumulator_precision: Any, where: str) -> None:
+    """Refuse an accumulator that cannot tell the codes 0 and 1 of binary values apart."""
+    if is_xnor(accumulator_precision):
+        return
+    kind = fixed_type(accumulator_precision, f"{where}: accumulator")
+    if kind.fraction < 0 or kind.hi >> kind.fraction < 1:
+        raise UserError(f"{where}: the accumulator type {kind} cannot hold the code 1 of binary values; use 'auto'")
+
+
+def _warn_of_overflow(copy: Copy, node: Pool, x: FixedType) -> None:
+    """Say so when the sum of the cells can leave the accumulator."""
+    accumulator, cells = node.accumulator, int((node.window.taps() >= 0).sum(axis=1).max())
+    low, high = min(x.lo, 0) * cells * Fraction(2) ** -x.fraction, max(x.hi, 0) * cells * Fraction(2) ** -x.fraction
+    step = Fraction(2) ** -accumulator.fraction
+    if low < accumulator.lo * step or high >= (accumulator.hi + 1) * step:
+        copy.notes.append(
+            f"layer '{node.label}': sums of {cells} cells can reach {float(low):g} … {float(high):g}, beyond the "
+            f"accumulator {accumulator}"
+        )
 
 
 def _no_integer_accumulator(layer: Any, op: str, accumulator: FixedType, where: str) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from flow.errors import UserError
 from flow.fixed import IntArray
 from flow.frontend.border.copy import Copy
-from flow.frontend.border.types import fixed_type, frozen, is_integer, is_xnor, no_integer_bits
+from flow.frontend.border.types import fixed_type, frozen, is_integer, no_integer_bits
 from flow.frontend.border.weights import codes_of
 from flow.graph.nodes import AnyNode, Embedding, Quantize, Rearrange, Reshape
 
@@ -30,8 +30,6 @@ def zero_padding(copy: Copy, layer: Any, where: str, common: dict[str, Any]) -> 
     """Translate cells of zeros around a sequence or an image."""
     places = _places(copy, common)
     _channels_last(layer, where)
-    if is_xnor(layer.get_input_variable().type.precision):
-        raise UserError(f"{where}: a zero among binary values would stand for -1; use a quantizer of 2 bits or more")
     around = [(_number(layer, "pad_left", where), _number(layer, "pad_right", where))]
     if layer.class_name.endswith("2D"):
         around.insert(0, (_number(layer, "pad_top", where), _number(layer, "pad_bottom", where)))
@@ -142,15 +140,10 @@ def _moved(layer: Any, where: str, common: dict[str, Any], indices: IntArray) ->
 
 
 def _castable(layer: Any, where: str) -> None:
-    """Refuse casts, from whichever input, that hls4ml or the ap_types headers get wrong."""
+    """Refuse casts, from whichever input, that the ap_types headers get wrong."""
     target = layer.get_output_variable().type.precision
     for tensor in layer.inputs:
         source = layer.get_input_variable(tensor).type.precision
-        if is_xnor(source) != is_xnor(target):
-            raise UserError(
-                f"{where}: hls4ml moves binary values as their codes 0/1, here between {source} and {target}; "
-                "use a quantizer of 2 bits or more"
-            )
         if is_integer(target) and source.signed and source.integer <= 0:
             raise UserError(f"{where}: {no_integer_bits('output', fixed_type(target, where))}")
 
