@@ -202,3 +202,21 @@ def test_what_cannot_be_carried_is_refused(tmp_path, case, said):
         load(write_functional(tmp_path, "bad", INPUTS, layers, ["l"]))
     assert said in str(error.value)
     assert f"bad.json, layer 'l' ({kind})" in str(error.value)
+
+
+def test_padding_in_a_stream_that_several_layers_read_stays_with_its_layer(tmp_path):
+    """hls4ml alone puts both frames in front of `a` and none in front of `b`."""
+    variables = {"kernel": np.ones((4, 3, 2)), "bias": np.zeros(2)}
+    layers = [
+        ("Conv1D", {"name": name, "filters": 2, "kernel_size": [4], "padding": padding}, variables, ["line"])
+        for name, padding in (("a", "same"), ("b", "causal"))
+    ]
+    path = write_functional(tmp_path, "frames", {"line": [9, 3]}, layers, ["a", "b"])
+    graph = load(path, {"IOType": "io_stream"}).convert(tmp_path / "hls").graph
+    padded = {name: node.inputs[0] for name, node in graph.items() if node.class_name == "Conv1D"}
+    assert {name: graph[frame].class_name for name, frame in padded.items()} == {
+        "a": "ZeroPadding1D",
+        "b": "ZeroPadding1D",
+    }
+    assert [graph[padded[name]].get_attr("pad_left") for name in ("a", "b")] == [1, 3]
+    assert [graph[name].get_attr("pad_left") for name in ("a", "b")] == [0, 0]
