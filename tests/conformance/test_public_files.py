@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from flow.engines.folded import Folded
+from flow.frontend.convert import convert
+from flow.frontend.load import load
 from flow.latency.budget import Verdict
 from flow.plan.plan import load_plan
 from flow.steps.context import Options
@@ -14,6 +17,7 @@ from flow.steps.run import run_to
 
 SHARED = Path(__file__).parents[3] / "shared"
 JETS = SHARED / "data" / "jets_500.npz"
+DIGITS = SHARED / "data" / "mnist_500.npz"
 
 pytestmark = [pytest.mark.eda, pytest.mark.skipif(not SHARED.is_dir(), reason="needs ../shared with the public models")]
 
@@ -87,3 +91,38 @@ def test_a_public_16_bit_network_is_folded_and_exact(
     # hls/ has the plan's knobs
     parameters = (tmp_path / "hls" / "firmware" / "parameters.h").read_text()
     assert parameters.count("nnet::resource;") == len(folded)
+
+
+def test_the_public_digits_cnn_is_exact_in_streams(tmp_path: Path) -> None:
+    """Its own configuration asks for io_stream; `convert` raises where the evaluator and the C simulation differ."""
+    digits = np.load(DIGITS)
+    models = SHARED / "models"
+    source = load(models / "qkeras_mnist_cnn.json", models / "qkeras_mnist_cnn_config.yml")
+    done = convert(source, (digits["x"].reshape(-1, 28, 28, 1).astype(np.float64),), tmp_path)
+    (outputs,) = done.outputs.values()
+    assert len(outputs) == 500
+    assert np.mean(outputs.argmax(axis=1) == digits["y"]) > 0.98  # 0.992 were measured, in float too
+    assert np.array_equal(outputs.argmax(axis=1), done.framework["q_dense"].argmax(axis=1))
+    for layer in done.fidelity.layers:
+        assert layer.function_error == 0.0
+        assert layer.max_abs_error < 0.125
+
+
+@pytest.mark.parametrize("io_type", ["io_parallel", pytest.param("io_stream", marks=pytest.mark.campaign)])
+@pytest.mark.parametrize(
+    ("file", "shape", "layers"),
+    [
+        ("KERAS_conv1d_small.json", (10, 4), 6),
+        pytest.param("jetTagger_Conv2D_Small.json", (25, 25, 1), 7, marks=pytest.mark.campaign),
+    ],
+)
+def test_a_public_convolutional_network_is_exact(
+    file: str, shape: tuple[int, ...], layers: int, io_type: str, tmp_path: Path
+) -> None:
+    """On random inputs: no data of these shapes are at hand."""
+    x = np.random.default_rng(3).uniform(0, 2, (100, *shape))
+    done = convert(load(SHARED / "models" / file, {"IOType": io_type}), (x,), tmp_path)
+    assert len(done.fidelity.layers) == layers
+    for layer in done.fidelity.layers:
+        assert layer.function_error < 1e-9
+        assert layer.max_abs_error < 0.5

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,11 @@ import pytest
 
 from flow.errors import UserError
 from flow.frontend.keras import import_keras
+from flow.frontend.legacy_file import read_weights
 from flow.frontend.load import load
 from tests.frontend.legacy_files import write_functional
 
+SHARED = Path(__file__).parents[3] / "shared"
 INPUTS = {"image": [6, 5, 4], "line": [9, 3], "vector": [7], "image2": [6, 5, 4], "image3": [6, 5, 4], "vector2": [7]}
 # class, options, inputs; names of options are those of Keras 2 and 3
 CASES: list[tuple[str, dict[str, Any], list[str]]] = [
@@ -220,3 +223,48 @@ def test_padding_in_a_stream_that_several_layers_read_stays_with_its_layer(tmp_p
     }
     assert [graph[padded[name]].get_attr("pad_left") for name in ("a", "b")] == [1, 3]
     assert [graph[name].get_attr("pad_left") for name in ("a", "b")] == [0, 0]
+
+
+OPTIONS = {
+    "BatchNormalization": ("epsilon",),
+    "Conv1D": ("filters", "kernel_size", "strides", "padding", "activation"),
+    "Conv2D": ("filters", "kernel_size", "strides", "padding", "activation"),
+    "Dense": ("units", "activation"),
+    "Flatten": (),
+    "Activation": ("activation",),
+    "MaxPooling2D": ("pool_size", "strides", "padding"),
+    "QConv2D": ("filters", "kernel_size", "strides", "padding", "activation"),
+    "QDense": ("units",),
+    "QActivation": (),
+}
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the public models are not here")
+@pytest.mark.parametrize("file", ["jetTagger_Conv2D_Small", "KERAS_conv1d_small", "qkeras_mnist_cnn"])
+def test_a_public_file_computes_what_keras_computes(file):
+    """Rebuild the chain with Keras 3 and qkeras-v3, layer by layer, with the file's options and weights."""
+    keras, names = import_keras()
+    path = SHARED / "models" / f"{file}.json"
+    source = load(path, {"Model": {"SkipSoftmax": False}})
+    (shape,) = source.input_shapes.values()
+    x = np.float32(_random.uniform(0, 1, (20, *shape)))
+    got = source.predict((x.astype(float),))
+    description = json.loads(path.read_text())["config"]
+    stored = read_weights(path.with_name(f"{file}_weights.h5"))
+    value = x
+    for entry in description if isinstance(description, list) else description["layers"]:
+        kind, options = entry["class_name"], entry["config"]
+        if kind in ("InputLayer", "Dropout"):
+            continue
+        chosen = {name: options[name] for name in OPTIONS[kind]}
+        bits = "quantized_bits(6,0,alpha=1)"
+        if kind in ("QConv2D", "QDense"):
+            chosen |= {"kernel_quantizer": bits, "bias_quantizer": bits}
+        if kind == "QActivation":
+            chosen = {"activation": "quantized_relu(6,0)"}
+        layer = (names[kind] if kind.startswith("Q") else getattr(keras.layers, kind))(**chosen)
+        layer(value)
+        for variable in layer.weights:
+            variable.assign(stored[options["name"]][variable.name])
+        value = np.asarray(layer(value))
+        assert np.allclose(got[options["name"]], value, rtol=1e-5, atol=1e-5), options["name"]
