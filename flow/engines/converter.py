@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from flow.latency.schedule import Schedule, evenly
+from flow.latency.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +58,8 @@ class Converter:
             return Schedule(arrival.cycles[self.beats_in - 1 :: self.beats_in])
         cycles: list[int] = []
         if self.engine == "split":
-            for came in arrival.cycles:
-                cycles += evenly(came, self.beats_out, self.spacing).cycles
-            return Schedule(tuple(cycles))
+            after = [k * self.spacing for k in range(self.beats_out)]
+            return Schedule(tuple(came + offset for came in arrival.cycles for offset in after))
         for beat in range(self.beats_out):
             ready = arrival.cycles[self.needed(beat)] + 1
             cycles.append(max(ready, cycles[-1] + self.spacing) if cycles else ready)

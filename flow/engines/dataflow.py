@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from flow.engines.align import Delay, Fifo, alignment, most_waiting
 from flow.engines.converter import Converter, converter
@@ -10,7 +13,7 @@ from flow.engines.engine import Choice, Unrolled
 from flow.engines.wants import WHOLE, Wants
 from flow.graph.graph import Graph
 from flow.latency.schedule import Schedule, evenly
-from flow.latency.timeline import Edge, Element, Timeline, build_timeline, departed, input_edge
+from flow.latency.timeline import Arrivals, Edge, Element, Timeline, build_timeline, departed, input_edge
 
 What = Choice | Converter | Delay | Fifo
 
@@ -89,6 +92,12 @@ def sources_of(graph: Graph, choice: Choice) -> tuple[str, ...]:
     return tuple(dict.fromkeys(e for name in choice.nodes for e in graph.node(name).inputs if e not in inside))
 
 
+@lru_cache(maxsize=4096)
+def _timing(what: What) -> tuple[Callable[[Arrivals], Schedule], Callable[[Arrivals], int]]:
+    """Return an engine's schedule and interval as functions that remember: a planner asks for the same many times."""
+    return lru_cache(maxsize=64)(what.schedule), lru_cache(maxsize=64)(what.interval)
+
+
 class Assembly:
     """Put choices together one after the other, with what must stand between them."""
 
@@ -115,7 +124,7 @@ class Assembly:
 
     def copy(self) -> Assembly:
         """Return an assembly that can go on another way."""
-        other = Assembly(self.graph, self.traffic, separate=self.separate)
+        other = copy(self)
         other.edges, other.blocks, other.elements = dict(self.edges), list(self.blocks), list(self.elements)
         other.taken, other.converted = set(self.taken), dict(self.converted)
         return other
@@ -143,7 +152,7 @@ class Assembly:
 
     def _add(self, what: What, output: str, node: str, lanes: int | None, inputs: tuple[str, ...]) -> None:
         lanes = self.graph.node(node).size if lanes is None else lanes
-        element = Element(output, node, what.engine, lanes, inputs, what.schedule, what.interval)
+        element = Element(output, node, what.engine, lanes, inputs, *_timing(what))
         self.blocks.append(Block(what, inputs, output))
         self.elements.append(element)
         self.edges[output] = departed(element, self.edges)

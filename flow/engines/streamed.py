@@ -82,8 +82,8 @@ class Streamed:
         windows = self._windows(arrivals[0])
         if (windows.spacing or self.step) < self.step:
             raise ValueError(f"beats for {self.nodes} come every {windows.spacing} cycles, each takes {self.step}")
-        left = (self.inner.schedule((Schedule((cycle,)),)).cycles for cycle in windows.cycles)
-        return Schedule(tuple(cycle for group in left for cycle in group))
+        after = self.inner.schedule((Schedule((0,)),)).cycles
+        return Schedule(tuple(cycle + offset for cycle in windows.cycles for offset in after))
 
     def _windows(self, arrival: Schedule) -> Schedule:
         return arrival if self.buffer is None else self.buffer.schedule(arrival)

@@ -7,7 +7,7 @@ exact, since the engines' own functions make them. The price is what trades area
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import floor, prod
 
@@ -19,20 +19,23 @@ from flow.engines.engine import Unrolled
 from flow.graph.graph import Graph
 from flow.graph.node import Node
 from flow.latency.budget import required_interval
+from flow.latency.timeline import Edge
 from flow.plan.beats import StreamedWays, Way
 from flow.plan.frontier import NO_LIMIT, Room, area_of, area_weights, counted
 from flow.plan.mixed import Candidate, planned_converters, resources_of, segment_lengths
-from flow.plan.options import Options, Segment, Space
+from flow.plan.options import Option, Options, Segment, Space
 from flow.plan.plan import Planned
 from flow.plan.search import unrolled_resources
 from flow.plan.solve import Depths, Goal, judged, periods
 
-PRICES = (0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1.0)
+PRICES = (0.0, 1e-5, 1e-4, 1e-3, 1.0)
 """Area, as a share of the part, that one cycle of latency is worth."""
 SPACINGS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 """Cycles between beats that are tried."""
-NEAR = 5
+NEAR = 4
 """Spacings tried for one number of pixels: the largest that may keep the budget, and those below."""
+LIKELY = 8
+"""Folded options of a run that are tried."""
 MOST_UNROLLED = 1 << 14
 """Elements of a run's tensors up to which it may be built at once: beyond, wires alone fill a part."""
 
@@ -56,12 +59,14 @@ def stream_candidates(space: Space, goal: Goal) -> tuple[Candidate, ...]:
     found: list[Candidate] = []
     for within_ns, period_ns in segment_lengths(space, goal):
         segment = Segment.of(within_ns, _step_ns(space), space.delays)
-        ways, options = StreamedWays(space, segment), Options(space, within_ns, strict=True)
         required = required_interval(goal.rate_hz, period_ns)
         interval = NO_LIMIT if required is None else max(required, 1)
+        room = Room.on(space.part, NO_LIMIT, interval, spare=space.spare)
+        options, ways = Options(space, within_ns, strict=True), StreamedWays(space, segment)
+        folds = {run: options.of(run, room) for run in space.runs}
         for cadence in _cadences(space.graph, goal, period_ns):
             for price in PRICES:
-                planned = _Pass(ways, options, cadence, price, interval).plan()
+                planned = _Pass(ways, folds, cadence, price, interval).plan()
                 if planned is not None:
                     found += _candidates(space, goal, planned)
     fitting = tuple(c for c in found if c.area < float("inf"))
@@ -96,14 +101,17 @@ def _cadences(graph: Graph, goal: Goal, period_ns: float) -> Iterator[Cadence]:
         yield from (Cadence(pixels, spacing) for spacing in possible[-NEAR:] if room < NO_LIMIT or spacing == 1)
 
 
+Folds = Mapping[tuple[str, ...], tuple[Option, ...]]
+"""Of each run the folded options for its head."""
+
+
 class _Pass:
     """Build all runs once."""
 
-    def __init__(self, ways: StreamedWays, options: Options, cadence: Cadence, price: float, interval: int) -> None:
-        """ways, options: for one segment length. interval: the most cycles that may lie between inferences."""
+    def __init__(self, ways: StreamedWays, folds: Folds, cadence: Cadence, price: float, interval: int) -> None:
+        """ways, folds: for one segment length. interval: the most cycles that may lie between inferences."""
         self.space, self.segment = ways.space, ways.segment
-        self.ways, self.options, self.cadence, self.price, self.interval = ways, options, cadence, price, interval
-        self.room = Room.on(self.space.part, NO_LIMIT, interval, spare=self.space.spare)
+        self.ways, self.folds, self.cadence, self.price, self.interval = ways, folds, cadence, price, interval
         self.weights = area_weights(self.space.part, self.space.spare)
         self.worst_ns = 0.0
 
@@ -152,13 +160,26 @@ class _Pass:
         if elements <= MOST_UNROLLED and space.may_unroll(run):
             yield self._unrolled(run)
         head = space.head(run)
-        for option in self.options.of(run, self.room) if head else ():
+        for option in self._cheapest(run, edges[0]) if head else ():
             made = Planned(option.choice, option.resources, option.worst_ns)
             if len(head) == len(run):
                 yield Way((made,), option.worst_ns)
             else:
                 behind = self._unrolled(run[len(head) :])
                 yield Way((made, *behind.planned), max(option.worst_ns, behind.worst_ns))
+
+    def _cheapest(self, run: tuple[str, ...], edge: Edge) -> list[Option]:
+        """Return the folded options that are likely to cost least, converters left out of account."""
+        serial = edge.schedule.last - edge.schedule.first
+
+        def cost(option: Option) -> float:
+            choice = option.choice
+            overlaps = choice.order == "input_serial" and choice.p == edge.lanes
+            cycles = option.leaves.last + (0 if overlaps else max(0, choice.reuse_factor - choice.groups_out))
+            late = max(0, choice.reuse_factor - serial) if overlaps else cycles
+            return float(np.array(counted(option.resources)) @ self.weights) + self.price * late
+
+        return sorted(self.folds[run], key=cost)[:LIKELY]
 
     def _unrolled(self, run: tuple[str, ...]) -> Way:
         """Return a run as one cone that ends in a register."""
