@@ -7,7 +7,6 @@ from math import isclose, log10, prod
 import numpy as np
 
 from flow.errors import UserError
-from flow.fixed import FixedType
 from flow.frontend.keras_call import Call
 from flow.frontend.keras_quantizers import quantized, variable
 from flow.frontend.qconv import ConvWeights, Layout, convolution, depthwise, separable, with_window_of_one
