@@ -35,7 +35,6 @@ _INSTEAD = {
     "Masking": "leave masked positions out of the model",
     "GroupNormalization": "use BatchNormalization",
     "UnitNormalization": "use BatchNormalization",
-    "QBatchNormalization": "use BatchNormalization",
 }
 _RECORDS: Mapping[str, Callable[[Call], list[Record]]] = {
     "Dense": keras_weights.dense,
@@ -88,6 +87,7 @@ _RECORDS: Mapping[str, Callable[[Call], list[Record]]] = {
     "QSeparableConv2D": keras_weights.separable_conv,
     "QConv2DBatchnorm": keras_weights.folded_conv,
     "QDepthwiseConv2DBatchnorm": keras_weights.folded_conv,
+    "QBatchNormalization": keras_weights.quantized_batch_normalization,
     "QActivation": keras_quantizers.activation_layer,
 }
 

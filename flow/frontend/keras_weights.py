@@ -129,6 +129,18 @@ def batch_normalization(call: Call) -> list[Record]:
     return [Record(call.label, entry, call.inputs, "", (call.kind,))]
 
 
+def quantized_batch_normalization(call: Call) -> list[Record]:
+    """Return the record of QBatchNormalization without quantizers; raise UserError naming the first that it has."""
+    for name in ("gamma", "beta", "mean", "variance", "inverse"):
+        quantizer = getattr(call.layer, f"{name}_quantizer_internal", None)
+        if quantizer is not None:
+            raise call.refuse(
+                f"{name}_quantizer={type(quantizer).__name__}",
+                "BatchNormalization is, or None for all its quantizers (hls4ml drops them silently)",
+            )
+    return batch_normalization(call)
+
+
 def layer_normalization(call: Call) -> list[Record]:
     """Return the record of LayerNormalization along the last axis of a tensor of two axes."""
     layer, shape = call.layer, call.shape

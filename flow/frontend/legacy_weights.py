@@ -129,8 +129,9 @@ def _normalization(layer: Layer, store: WeightStore, channels: int) -> tuple[Flo
 
 def batch_normalization(layer: Layer, store: WeightStore, source: Port) -> Part:
     """Return a batch normalization of the last axis; QKeras's is accepted when none of its quantizers is set."""
-    for name in _PARAMETER_QUANTIZERS:
-        quantizer = layer.options.get(f"{name}_quantizer")
+    for name in _PARAMETER_QUANTIZERS if layer.kind == "QBatchNormalization" else ():
+        # QKeras quantizes unless told not to; inverse_quantizer is younger than the others and off
+        quantizer = layer.options.get(f"{name}_quantizer", None if name == "inverse" else "of QKeras's choice")
         if quantizer is not None:
             called = quantizer.get("class_name") if isinstance(quantizer, dict) else quantizer
             raise UserError(

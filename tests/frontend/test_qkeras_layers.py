@@ -126,6 +126,21 @@ def test_weights_are_exactly_the_quantizers_codes(model, live, tmp_path):
     assert np.array_equal(np.asarray(nodes[folded.name].weights["bias"].data), wanted)
 
 
+def test_a_batch_normalization_is_accepted_without_quantizers_only():
+    keras, names = import_keras()
+    plain = {f"{name}_quantizer": None for name in ("gamma", "beta", "mean", "variance", "inverse")}
+    for options, said in (
+        (plain, ""),
+        (plain | {"beta_quantizer": "quantized_po2(5)"}, "beta_quantizer=quantized_po2"),
+    ):
+        model = keras.Sequential([keras.layers.Input((3,)), names["QBatchNormalization"](name="l", **options)])
+        if not said:
+            assert [record.label for record in KerasSource(model, "m", None)._reference.model.records][-1] == "l"
+            continue
+        with pytest.raises(UserError, match=said):
+            KerasSource(model, "m", None)
+
+
 @pytest.mark.parametrize(
     ("kind", "options", "said"),
     [
@@ -137,6 +152,7 @@ def test_weights_are_exactly_the_quantizers_codes(model, live, tmp_path):
         ("QConv2D", {"filters": 2, "bias_quantizer": AUTO} | K, "bias whose scale"),
         ("QConv2D", {"filters": 2, "mask": [[1, 0], [1, 1], [0, 1]]} | K, "mask"),
         ("QActivation", {"activation": "quantized_po2(4)"}, "quantized_po2 on activations"),
+        ("QBatchNormalization", {}, "gamma_quantizer of QKeras's choice"),
     ],
 )
 def test_what_no_convolution_carries_is_refused(tmp_path, kind, options, said):
