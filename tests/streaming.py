@@ -36,7 +36,6 @@ def streamed(
 ) -> Streamed:
     """Return a streamed choice; fold: input and output lanes of a folded beat, in place of a cone of `depth`."""
     head = graph.node(nodes[0])
-    (source, *_) = graph.feeding(head)
     beat = beat_graph(graph, nodes, pixels)
     inner: Unrolled | Folded = Unrolled(computed(beat), depth)
     if fold is not None:
@@ -51,7 +50,8 @@ def streamed(
         beats = in_beats(window, pixels)
         assert beats is not None
         made = beats.pixels_out
-    return Streamed(nodes, pixels * source.shape[-1], made * head.shape[-1], buffer, inner)
+    lanes_in = tuple(pixels * node.shape[-1] for node in dict.fromkeys(graph.feeding(head)))
+    return Streamed(nodes, lanes_in, made * head.shape[-1], buffer, inner)
 
 
 def by_pixels(graph: Graph, pixels: int, spacing: int = 1, *, beats_out: bool = False) -> Traffic:

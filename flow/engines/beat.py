@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from flow.engines.line_buffer import Beats, in_beats
+from flow.engines.reducer import Reducer
 from flow.engines.streamed import Streamed
 from flow.fixed import IntArray
 from flow.graph.graph import Graph
@@ -54,12 +55,45 @@ def _alike_everywhere(graph: Graph, node: Node) -> bool:
             return True
         case Reshape():
             return False
+        case Rearrange():
+            return joins_channels(graph, node)
         case _:
             return node.elementwise
 
 
 MOST_PAD_BITS = 32
 """Elements of less bits can stand for the least number outside the image: a Verilog parameter holds it."""
+
+
+def joins_channels(graph: Graph, node: Rearrange) -> bool:
+    """Tell whether a node lays the channels of its inputs side by side at each place."""
+    feeding = graph.feeding(node)
+    alike = len(node.shape) > 1 and all(source.shape[:-1] == node.shape[:-1] for source in feeding)
+    channels = tuple(source.shape[-1] for source in feeding)
+    return alike and bool(np.array_equal(node.indices, _joined(channels, node.size // node.shape[-1])))
+
+
+def _joined(channels: tuple[int, ...], places: int) -> IntArray:
+    """Return the indices that lay channels side by side at each place."""
+    starts = np.cumsum([0, *(n * places for n in channels[:-1])])
+    parts = [start + np.arange(places * n).reshape(places, n) for start, n in zip(starts, channels, strict=True)]
+    joined: IntArray = np.concatenate(parts, axis=1).reshape(-1)
+    return joined
+
+
+def reducer_of(graph: Graph, node: Node, pixels: int) -> Reducer | None:
+    """Return what pools over a whole image of which `pixels` pixels come at a time; None where running sums may differ.
+
+    An average must be exact, whatever the order of its sum.
+    """
+    if not isinstance(node, Pool) or node.window.positions != (1, 1) or any(node.window.pads):
+        return None
+    (source,) = graph.feeding(node)
+    covered = node.window.kernel == (node.window.rows, node.window.columns)
+    beats, rest = divmod(node.window.cells, pixels)
+    if not covered or rest or beats < 2 or (node.op == "average" and not node.is_exact(source.type)):
+        return None
+    return Reducer(beats, "max" if node.op == "max" else "sum")
 
 
 @lru_cache(maxsize=512)
@@ -72,16 +106,24 @@ def beat_graph(graph: Graph, nodes: tuple[str, ...], pixels: int) -> Graph:
     head = graph.node(nodes[0])
     window = window_of(head)
     found: list[AnyNode] = []
-    if window is not None and isinstance(head, Windowed):
+    reducer = reducer_of(graph, head, pixels)
+    if reducer is not None and isinstance(head, Pool):
+        found += _reduced(graph, head, reducer, pixels)
+        places = 1
+    elif window is not None and isinstance(head, Windowed):
         beats = in_beats(window, pixels)
         assert beats is not None
         found += _windowed(graph, head, window, beats)
         places = beats.pixels_out
     else:
-        for source in graph.feeding(head):
+        for source in dict.fromkeys(graph.feeding(head)):
             beat = (pixels, source.shape[-1])
             found.append(Input(name=source.name, label=source.label, inputs=(), shape=beat, type=source.type))
-        found.append(replace(head, shape=(pixels, head.shape[-1])))
+        beat_head = replace(head, shape=(pixels, head.shape[-1]))
+        if isinstance(beat_head, Rearrange):
+            channels = tuple(source.shape[-1] for source in graph.feeding(head))
+            beat_head = replace(beat_head, indices=_joined(channels, pixels))
+        found.append(beat_head)
         places = pixels
     before = head.name
     if isinstance(found[-1], Dense) and len(nodes) > 1:
@@ -103,7 +145,7 @@ def computed(beat: Graph) -> tuple[str, ...]:
 def beat_of(graph: Graph, choice: Streamed) -> Graph:
     """Return the graph that a streamed choice computes for each beat."""
     (source, *_) = graph.feeding(graph.node(choice.nodes[0]))
-    return beat_graph(graph, choice.nodes, choice.lanes_in // source.shape[-1])
+    return beat_graph(graph, choice.nodes, choice.lanes_in[0] // source.shape[-1])
 
 
 def _windowed(graph: Graph, head: Windowed, window: Window, beats: Beats) -> list[AnyNode]:
@@ -131,6 +173,16 @@ def _windowed(graph: Graph, head: Windowed, window: Window, beats: Beats) -> lis
         indices=cells,
     )
     return [port, crop, replace(pool, inputs=(crop.name,))]
+
+
+def _reduced(graph: Graph, head: Pool, reducer: Reducer, pixels: int) -> list[AnyNode]:
+    """Return the running results of neighbouring pixels, and what makes one of them."""
+    (source,) = graph.feeding(head)
+    name, size = f"{head.name}_reduced", pixels * head.window.channels
+    port = Input(name=name, label=head.label, inputs=(), shape=(size,), type=reducer.held(source.type))
+    window = Window(1, pixels, head.window.channels, (1, pixels), (1, 1), (0, 0, 0, 0))
+    divisor = None if head.op == "max" else head.window.cells
+    return [port, replace(head, window=window, inputs=(name,), shape=(1, window.channels), divisor=divisor)]
 
 
 def _product(head: Conv | DepthwiseConv, window: Window, beats: Beats, source: str) -> Dense:

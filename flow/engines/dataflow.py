@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from flow.engines.align import Delay, Fifo, alignment, most_waiting
 from flow.engines.converter import Converter, converter
-from flow.engines.engine import Choice, Unrolled
+from flow.engines.engine import Choice, Streamed, Unrolled
 from flow.engines.wants import WHOLE, Wants
 from flow.graph.graph import Graph
 from flow.latency.schedule import Schedule, evenly
@@ -92,6 +92,11 @@ def sources_of(graph: Graph, choice: Choice) -> tuple[str, ...]:
     return tuple(dict.fromkeys(e for name in choice.nodes for e in graph.node(name).inputs if e not in inside))
 
 
+def _wanted(choice: Choice, k: int) -> Wants:
+    """Return in which beats a choice wants its k-th input."""
+    return Wants(choice.lanes_in[k], choice.pace) if isinstance(choice, Streamed) else choice.wants
+
+
 @lru_cache(maxsize=4096)
 def _timing(what: What) -> tuple[Callable[[Arrivals], Schedule], Callable[[Arrivals], int]]:
     """Return an engine's schedule and interval as functions that remember: a planner asks for the same many times."""
@@ -131,7 +136,8 @@ class Assembly:
 
     def add(self, choice: Choice) -> None:
         """Add a choice whose inputs are there; raise ValueError where it cannot take their beats."""
-        inputs = tuple(self._edge(source, choice.wants) for source in sources_of(self.graph, choice))
+        sources = sources_of(self.graph, choice)
+        inputs = tuple(self._edge(source, _wanted(choice, k)) for k, source in enumerate(sources))
         if self.separate and len(inputs) > 1:
             inputs = self._together(inputs, choice.output)
         self._add(choice, choice.output, choice.output, choice.lanes_out, inputs)

@@ -1,8 +1,9 @@
 """The streamed engine: a tensor crosses beat by beat, and an ordinary engine computes one beat after the other.
 
-Facets 1 and 2. Convolution and pooling have a line buffer in front, which makes windows of the beats that come; what
-treats all places alike (casts, activations, merges of equal tensors) needs none. What becomes of one beat is a small
-graph of its own (`beat`), which one cone or one folded matrix product computes.
+Facets 1 and 2. Convolution and pooling have a line buffer in front, which makes windows of the beats that come, a pool
+over the whole image has running results; what treats all places alike (casts, activations, merges of equal tensors)
+needs none. What becomes of one beat is a small graph of its own (`beat`), which one cone or one folded matrix product
+computes.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pydantic import Field
 
 from flow.engines.folded import Folded
 from flow.engines.line_buffer import LineBuffer
+from flow.engines.reducer import Reducer
 from flow.engines.unrolled import Unrolled
 from flow.engines.wants import Wants
 from flow.latency.schedule import Schedule
@@ -23,20 +25,21 @@ from flow.latency.schedule import Schedule
 class Streamed:
     """Choose beats for a run of nodes that treat all places of a tensor alike.
 
-    nodes: the first may have several inputs, which come together. lanes_in: elements of a beat of each input.
-    lanes: of what the inner engine makes of one beat. buffer: the line buffer, None where a beat is all that is needed.
+    nodes: the first may have several inputs, which come together. lanes_in: elements of a beat, of each input.
+    lanes: of what the inner engine makes of one beat. buffer: what is kept of the beats before, None where a beat is
+    all that is needed.
     inner: computes one beat; its nodes are those of the beat's graph.
     """
 
     nodes: tuple[str, ...]
-    lanes_in: int
+    lanes_in: tuple[int, ...]
     lanes: int
-    buffer: LineBuffer | None
+    buffer: LineBuffer | Reducer | None
     inner: Annotated[Unrolled | Folded, Field(discriminator="engine")]
     engine: Literal["streamed"] = "streamed"
 
     def __post_init__(self) -> None:
-        if min(self.lanes_in, self.lanes) < 1:
+        if min(*self.lanes_in, self.lanes) < 1:
             raise ValueError(f"beats of {self.lanes_in} and {self.lanes} elements")
         if self.inner.output != self.output:
             raise ValueError(f"the inner engine computes {self.inner.output}, not {self.output}")
@@ -57,8 +60,8 @@ class Streamed:
 
     @property
     def wants(self) -> Wants:
-        """Ask for beats; a line buffer gives no more windows than it gets beats."""
-        return Wants(self.lanes_in, self.pace)
+        """Ask for beats of the first input; a line buffer gives no more windows than it gets beats."""
+        return Wants(self.lanes_in[0], self.pace)
 
     @property
     def pace(self) -> int:

@@ -9,21 +9,36 @@ from flow.engines.engine import Resources
 from flow.engines.folded import Folded
 from flow.engines.line_buffer import LineBuffer
 from flow.engines.memory import block_layout
+from flow.engines.reducer import Reducer
 from flow.engines.streamed import Streamed
 from flow.graph.graph import Graph
 
 
 def streamed_resources(graph: Graph, choice: Streamed, part: Part, beat: Resources) -> Resources:
     """Predict what a streamed choice takes on a part; beat: what the cone or the folded engine of one beat takes."""
-    window = Resources() if choice.buffer is None else _window(graph, choice, choice.buffer, part.family)
+    match choice.buffer:
+        case LineBuffer() as buffer:
+            before = _window(graph, choice, buffer, part.family)
+        case Reducer() as reducer:
+            before = _reducer(graph, choice, reducer)
+        case None:
+            before = Resources()
     valid = Resources() if isinstance(choice.inner, Folded) else Resources(ff=choice.inner.depth)
-    return window + beat + valid
+    return before + beat + valid
+
+
+def _reducer(graph: Graph, choice: Streamed, reducer: Reducer) -> Resources:
+    """Count flow_reduce: an adder, or a comparison and a choice, before each result."""
+    (source,) = graph.feeding(graph.node(choice.nodes[0]))
+    bits = choice.lanes_in[0] * reducer.held(source.type).width
+    count = (reducer.beats - 1).bit_length()
+    return Resources(lut=bits * (1 + (reducer.op == "max")) + 2 * count, ff=bits + count + 1)
 
 
 def _window(graph: Graph, choice: Streamed, buffer: LineBuffer, family: Family) -> Resources:
     """Count flow_window."""
     (source,) = graph.feeding(graph.node(choice.nodes[0]))
-    beat = choice.lanes_in * source.type.width
+    beat = choice.lanes_in[0] * source.type.width
     rows, columns = buffer.kernel
     window = rows * columns * beat
     kept = (rows - 1) * beat

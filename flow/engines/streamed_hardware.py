@@ -25,6 +25,7 @@ from flow.engines.module import (
     whole,
 )
 from flow.engines.pipeline import PlacedCone
+from flow.engines.reducer import Reducer
 from flow.engines.streamed import Streamed
 from flow.engines.tables import table_modules
 from flow.engines.unrolled import Unrolled
@@ -52,8 +53,8 @@ class _Engine:
         self.cone = cone
         self.beat = beat_of(graph, choice)
         self.head = graph.node(choice.nodes[0])
-        self.sources = graph.feeding(self.head)
-        widths = [choice.lanes_in * source.type.width for source in self.sources]
+        self.sources = tuple(dict.fromkeys(graph.feeding(self.head)))
+        widths = [n * source.type.width for n, source in zip(choice.lanes_in, self.sources, strict=True)]
         self.data_in = Signal("data_i", sum(widths))
         offsets = [sum(widths[:k]) for k in range(len(widths))]
         self.inputs: list[Expr] = [Slice(self.data_in, at, n) for at, n in zip(offsets, widths, strict=True)]
@@ -66,8 +67,13 @@ class _Engine:
 
     def hardware(self) -> Hardware:
         choice = self.choice
-        if choice.buffer is not None:
-            self._window(choice.buffer)
+        match choice.buffer:
+            case LineBuffer() as buffer:
+                self._window(buffer)
+            case Reducer() as reducer:
+                self._reduce(reducer)
+            case None:
+                pass
         if isinstance(choice.inner, Unrolled):
             self._unrolled(choice.inner)
         else:
@@ -91,13 +97,13 @@ class _Engine:
 
     def _window(self, buffer: LineBuffer) -> None:
         (source,) = self.sources
-        bits = self.choice.lanes_in * source.type.width * buffer.kernel[0] * buffer.kernel[1]
+        bits = self.choice.lanes_in[0] * source.type.width * buffer.kernel[0] * buffer.kernel[1]
         window, valid = Signal("window", bits), Signal("window_valid", 1)
         self.items += [Comment("windows"), Wire(window, None), Wire(valid, None)]
         outside = isinstance(self.head, Pool) and self.head.op == "max" and any(self._pads())
         parameters = {
             "Width": source.type.width,
-            "Lanes": self.choice.lanes_in,
+            "Lanes": self.choice.lanes_in[0],
             "Rows": buffer.rows,
             "Columns": buffer.columns,
             "KernelRows": buffer.kernel[0],
@@ -114,6 +120,22 @@ class _Engine:
         }
         self._serial("flow_window", "u_window", parameters, self.inputs[0], (valid, whole(window)))
         self.valid, self.inputs = valid, [whole(window)]
+
+    def _reduce(self, reducer: Reducer) -> None:
+        (source,) = self.sources
+        held = reducer.held(source.type)
+        results, valid = Signal("reduced", self.choice.lanes_in[0] * held.width), Signal("reduced_valid", 1)
+        self.items += [Comment("running results"), Wire(results, None), Wire(valid, None)]
+        parameters = {
+            "Width": source.type.width,
+            "Signed": int(source.type.signed),
+            "Lanes": self.choice.lanes_in[0],
+            "Beats": reducer.beats,
+            "Held": held.width,
+            "Max": int(reducer.op == "max"),
+        }
+        self._serial("flow_reduce", "u_reduce", parameters, self.inputs[0], (valid, whole(results)))
+        self.valid, self.inputs = valid, [whole(results)]
 
     def _pads(self) -> tuple[int, ...]:
         window = window_of(self.head)

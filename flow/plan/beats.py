@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from flow.engines.beat import beat_graph, computed, streamable, window_of
+from flow.engines.beat import beat_graph, computed, reducer_of, streamable, window_of
+from flow.engines.dataflow import sources_of
 from flow.engines.engine import Choice, Resources, Streamed, Unrolled
 from flow.engines.folded import Folded
 from flow.engines.folded_choices import foldable
 from flow.engines.line_buffer import LineBuffer, RowStore, in_beats, line_buffer
+from flow.engines.reducer import Reducer
 from flow.engines.streamed_cost import streamed_resources
 from flow.graph.nodes import Dense
 from flow.latency.timeline import Edge
@@ -75,8 +77,9 @@ class StreamedWays:
         (source, *_) = graph.feeding(graph.node(run[0]))
         if source.size // source.shape[-1] % pixels:
             return
-        window, buffer = window_of(graph.node(run[0])), None
-        if window is not None:
+        window = window_of(graph.node(run[0]))
+        buffer: LineBuffer | Reducer | None = reducer_of(graph, graph.node(run[0]), pixels)
+        if window is not None and buffer is None:
             beats = in_beats(window, pixels)
             kept = (window.kernel[0] - 1) * pixels * window.channels * source.type.width
             if beats is None:
@@ -86,7 +89,7 @@ class StreamedWays:
                 return
         if self.space.may_unroll(run):
             yield self._cone(run, pixels, buffer)
-        if pace > 1 and buffer is not None:
+        if pace > 1 and isinstance(buffer, LineBuffer):
             yield from self._folded(run, pixels, buffer, pace)
 
     def _store(self, columns: int, kept: int) -> RowStore:
@@ -98,7 +101,7 @@ class StreamedWays:
             return "bram"
         return "registers" if part.family == "ice40" else "lutram"
 
-    def _cone(self, run: tuple[str, ...], pixels: int, buffer: LineBuffer | None) -> Way:
+    def _cone(self, run: tuple[str, ...], pixels: int, buffer: LineBuffer | Reducer | None) -> Way:
         """Return a run as one cone for each beat."""
         space = _beat_space(self.space, run, pixels)
         (inner,) = space.runs
@@ -137,12 +140,12 @@ class StreamedWays:
         return lanes // self.space.graph.node(head[-1]).shape[-1]
 
     def _choice(
-        self, run: tuple[str, ...], pixels: int, buffer: LineBuffer | None, inner: Unrolled | Folded
+        self, run: tuple[str, ...], pixels: int, buffer: LineBuffer | Reducer | None, inner: Unrolled | Folded
     ) -> Streamed:
         graph = self.space.graph
-        (source, *_) = graph.feeding(graph.node(run[0]))
+        lanes_in = tuple(pixels * graph.node(name).shape[-1] for name in sources_of(graph, Unrolled(run, 1)))
         lanes = beat_graph(graph, run, pixels).node(inner.output).size
-        return Streamed(run, pixels * source.shape[-1], lanes, buffer, inner)
+        return Streamed(run, lanes_in, lanes, buffer, inner)
 
 
 @lru_cache(maxsize=1024)

@@ -25,7 +25,8 @@ class Pool(Node):
     in a balanced tree (`reduce` of nnet_common.h), each assigned to the accumulator.
     "running" (`compute_global_pool`, ibidem): as streamed, added row by row.
     An average divides the raw accumulator by the number of cells, towards zero (ap_fixed's division by an integer
-    keeps the dividend's format); `count_padding` tells whether cells outside the image count. The result is assigned to
+    keeps the dividend's format); `count_padding` tells whether cells outside the image count, and `divisor` stands for
+    their number where a cell is a sum itself. The result is assigned to
     the output type. Cells outside are never the largest, and add nothing.
     """
 
@@ -34,12 +35,15 @@ class Pool(Node):
     accumulator: FixedType
     arithmetic: Arithmetic = "parallel"
     count_padding: bool = False
+    divisor: int | None = None
     kind: Literal["pool"] = "pool"
 
     @property
     def divisors(self) -> IntArray:
         """Return how many cells the average counts at each place, shape (places,)."""
         taps = self.window.taps()
+        if self.divisor is not None:
+            return np.full(len(taps), self.divisor)
         return np.full(len(taps), taps.shape[1]) if self.count_padding else (taps >= 0).sum(axis=1)
 
     def is_exact(self, x: FixedType) -> bool:
@@ -107,6 +111,8 @@ class Pool(Node):
         """Check the shapes, and that a part of the image lies under every window."""
         found = []
         window = self.window
+        if self.divisor is not None and self.divisor < 1:
+            found.append(f"a divisor of {self.divisor}")
         if args[0].size != window.rows * window.columns * window.channels:
             found.append(f"the window expects {window.rows} x {window.columns} pixels of {window.channels} channels")
         places, across = window.positions
