@@ -19,6 +19,8 @@ TABLED = frozenset({"sigmoid", "tanh", "softplus", "softsign", "elu", "selu", "s
 """Activations that hls4ml reads from a table."""
 
 _TABLE = FixedType(48, 16)
+# hls4ml numbers a table's entries with int: more integer bits would overflow it
+TABLE_CUT = FixedType(56, 16, overflow=Overflow.SAT)
 # hls4ml's stable softmax indexes its tables by the top bits of a type: logits are cut to ±16
 SOFTMAX_CUT = FixedType(61, 5, overflow=Overflow.SAT)
 SOFTMAX_INPUT = FixedType(63, 7)

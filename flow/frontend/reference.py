@@ -21,6 +21,8 @@ from flow.frontend.copies import UNMERGED, keep_apart
 from flow.frontend.generous import (
     SOFTMAX_CUT,
     SOFTMAX_INPUT,
+    TABLE_CUT,
+    TABLED,
     WEIGHT_VARIABLES,
     WIDE,
     WIDE_INPUT,
@@ -87,7 +89,7 @@ class Reference:
     def convert(self, folder: Path, *, generous: bool, knobs: Mapping[str, Knobs] | None) -> Any:
         """Return the ModelGraph after the complete vitis:ip flow; see `Source.convert`."""
         settled: Settled = {}
-        records = _cut_softmax(self.model.records) if generous else self.model.records
+        records = _cut_tables(self.model.records) if generous else self.model.records
         graph = self._build(folder, records, knobs, settled, generous=generous)
         for _ in records if not generous else ():  # each round settles one layer behind another, most models need one
             found = settled_types(graph, records, self.names, self._is_asked)
@@ -329,8 +331,8 @@ def _name_linear_activations(model: ParsedModel, asked: set[str]) -> ParsedModel
     return replace(model, records=tuple(records), outputs=outputs)
 
 
-def _cut_softmax(records: Sequence[Record]) -> tuple[Record, ...]:
-    """Put casts in front of every softmax, so that differences of its inputs lie within its table."""
+def _cut_tables(records: Sequence[Record]) -> tuple[Record, ...]:
+    """Put casts in front of tables, so that their inputs lie within what hls4ml can number; see `generous`."""
     result: list[Record] = []
     for record in records:
         before = record.inputs
@@ -340,6 +342,11 @@ def _cut_softmax(records: Sequence[Record]) -> tuple[Record, ...]:
                 suffix = f"{record.suffix}{tail}"
                 result.append(Record(record.label, entry, before, suffix, ("Activation",), {"result": kind}))
                 before = (result[-1].port,)
+        elif str(record.entry.get("activation")).lower() in TABLED:
+            entry = {"class_name": "Activation", "activation": UNMERGED}
+            cut = Record(record.label, entry, before, f"{record.suffix}_cut", ("Activation",), {"result": TABLE_CUT})
+            result.append(cut)
+            before = (cut.port,)
         result.append(replace(record, inputs=before))
     return tuple(result)
 
