@@ -36,6 +36,8 @@ NEAR = 4
 """Spacings tried for one number of pixels: the largest that may keep the budget, and those below."""
 LIKELY = 8
 """Folded options of a run that are tried."""
+FAR = 4
+"""Without a budget or a rate every so many spacings are tried."""
 MOST_UNROLLED = 1 << 14
 """Elements of a run's tensors up to which it may be built at once: beyond, wires alone fill a part."""
 
@@ -98,7 +100,8 @@ def _cadences(graph: Graph, goal: Goal, period_ns: float) -> Iterator[Cadence]:
     for pixels in (p for p in range(1, columns + 1) if columns % p == 0):
         beats = -(-most // pixels)
         possible = [s for s in SPACINGS if beats * s <= room] or [1]
-        yield from (Cadence(pixels, spacing) for spacing in possible[-NEAR:] if room < NO_LIMIT or spacing == 1)
+        wanted = possible[-NEAR:] if room < NO_LIMIT else possible[::FAR]
+        yield from (Cadence(pixels, spacing) for spacing in wanted)
 
 
 Folds = Mapping[tuple[str, ...], tuple[Option, ...]]
