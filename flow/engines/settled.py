@@ -2,7 +2,8 @@
 
 An accumulator holds the final sum one cycle early where the products of the last step change nothing that can be seen:
 weights that are zero, inputs that are, sums that saturate. What only passes data on shows the same, and a converter
-that spaces its beats has the next one ready while it waits, as has one that waits for elements which never change.
+that spaces its beats has the next one ready while it waits, as has one that waits for elements which never change. A
+pool over a whole image has its result where the last beat changes nothing.
 """
 
 from __future__ import annotations
@@ -13,14 +14,18 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flow.engines.align import Fifo
+from flow.engines.align import Delay, Fifo
+from flow.engines.beat import beat_of
 from flow.engines.converter import Converter
 from flow.engines.dataflow import Block, Dataflow
-from flow.engines.engine import Unrolled
+from flow.engines.engine import Streamed, Unrolled
 from flow.engines.folded import Folded
 from flow.engines.lane import dense_of
+from flow.engines.line_buffer import LineBuffer
+from flow.engines.reducer import Reducer
 from flow.fixed import FixedArray, IntArray
 from flow.graph.graph import Graph
+from flow.graph.nodes import Dense
 
 Flags = NDArray[np.bool_]
 
@@ -60,10 +65,16 @@ class _Search:
         match block.what:
             case Folded(accumulates=True) as choice:
                 self._set(block.output, self._without_last_step(choice))
-            case Unrolled(nodes=nodes) if any(name in self.early for name in block.inputs):
-                self._set(block.output, self._evaluated(nodes, self.early[block.inputs[0]]))
-            case Converter(engine="gather") as converter if block.inputs[0] in self.early:
-                self._set(block.output, self._last_beat_early(block.inputs[0], converter))
+            case Streamed(buffer=LineBuffer() as buffer, inner=Folded(accumulates=True)) as choice:
+                self._set(block.output, self._beats_without_last_step(choice, buffer))
+            case Streamed(buffer=Reducer() as reducer) as choice:
+                self._set(block.output, self._without_last_beat(choice, reducer))
+            case Unrolled(nodes=nodes) | Streamed(nodes=nodes, buffer=None, inner=Unrolled()):
+                self._passed_on(block, nodes)
+            case Delay():
+                self._passed_on(block, ())
+            case Converter(engine="gather") as converter:
+                self._gathered(block, converter)
             case Converter(engine="split" | "regroup") as converter:
                 self._spaced(block, converter)
             case Fifo():
@@ -98,16 +109,25 @@ class _Search:
         padded[:, : same.shape[1]] = same
         self.flags[name] = padded.reshape(len(same), beats, edge.lanes).all(axis=2)
 
+    def _passed_on(self, block: Block, nodes: tuple[str, ...]) -> None:
+        """Show what comes early, computed by nodes that treat each beat alike, or else what all inputs have early."""
+        if all(name in self.early for name in block.inputs):
+            known = {self.edges[name].node: self.early[name] for name in block.inputs}
+            for name in nodes:
+                node = self.graph.node(name)
+                known[name] = node.evaluate(tuple(known[source] for source in node.inputs))
+            self._set(block.output, known[self.edges[block.output].node])
+        elif all(name in self.flags for name in block.inputs):
+            flags: Flags = np.logical_and.reduce([self.flags[name] for name in block.inputs])
+            self.flags[block.output] = flags
+
     def _without_last_step(self, choice: Folded) -> FixedArray:
         """Return what the accumulators give a cycle early: sums without the last step.
 
         Input-serial ones show the group before, which is complete unless it is the last, of the inputs before.
         """
         node = dense_of(self.graph, choice)
-        weights = node.weights.copy()
-        weights[(choice.groups_in - 1) * choice.p :] = 0
-        partial = replace(node, weights=weights).evaluate((self.values[node.inputs[0]],))
-        early = self._evaluated(choice.nodes[1:], partial)
+        early = self._partial(node, choice, self.values[node.inputs[0]], self.graph)
         if choice.order == "output_serial" or choice.groups_out == 1:
             return early
         shown, final = _flat(early.raw), _flat(self._final(choice.output).raw)
@@ -117,13 +137,46 @@ class _Search:
         turned = np.concatenate([last, final], axis=1)[:, : choice.n_out]
         return FixedArray(turned.reshape(early.raw.shape), early.type)
 
-    def _evaluated(self, nodes: tuple[str, ...], value: FixedArray) -> FixedArray:
-        for name in nodes:
-            value = self.graph.node(name).evaluate((value,))
-        return value
+    def _partial(self, node: Dense, choice: Folded, value: FixedArray, graph: Graph) -> FixedArray:
+        """Return what a folded choice makes of a product without its last step; graph: holds the choice's nodes."""
+        weights = node.weights.copy()
+        weights[(choice.groups_in - 1) * choice.p :] = 0
+        early = replace(node, weights=weights).evaluate((value,))
+        for name in choice.nodes[1:]:
+            early = graph.node(name).evaluate((early,))
+        return early
+
+    def _beats_without_last_step(self, choice: Streamed, buffer: LineBuffer) -> FixedArray:
+        """Return what the accumulators of a beat's product give a cycle early."""
+        assert isinstance(choice.inner, Folded)
+        beat = beat_of(self.graph, choice)
+        (source,) = self.graph.feeding(self.graph.node(choice.nodes[0]))
+        windows = _windows(self.values[source.name].raw, choice.lanes_in[0], buffer)
+        early = self._partial(dense_of(beat, choice.inner), choice.inner, FixedArray(windows, source.type), beat)
+        final = self._final(choice.output)
+        return FixedArray(early.raw.reshape(final.raw.shape), early.type)
+
+    def _without_last_beat(self, choice: Streamed, reducer: Reducer) -> FixedArray:
+        """Return what is made of the running results before the last beat."""
+        beat = beat_of(self.graph, choice)
+        (source,) = self.graph.feeding(self.graph.node(choice.nodes[0]))
+        beats = self.values[source.name].raw.reshape(-1, reducer.beats, choice.lanes_in[0])[:, :-1]
+        held = beats.max(axis=1) if reducer.op == "max" else beats.sum(axis=1)
+        known = {beat.inputs[0]: FixedArray(held, reducer.held(source.type))}
+        for node in beat.nodes[1:]:
+            known[node.name] = node.evaluate(tuple(known[name] for name in node.inputs))
+        final = self._final(choice.output)
+        return FixedArray(known[choice.output].raw.reshape(final.raw.shape), final.type)
+
+    def _gathered(self, block: Block, converter: Converter) -> None:
+        """Show a gathered tensor, complete but for the beat that passes right through."""
+        source = block.inputs[0]
+        if source in self.early:
+            self._set(block.output, self._last_beat_early(source, converter))
+        elif source in self.flags:
+            self.flags[block.output] = self.flags[source][:, converter.beats_in - 1 :: converter.beats_in]
 
     def _last_beat_early(self, source: str, converter: Converter) -> FixedArray:
-        """Return a gathered tensor: complete but for the beat that passes right through."""
         edge, final = self.edges[source], self._final(source)
         mixed = _flat(final.raw).copy()
         last = np.arange(mixed.shape[1]) % converter.unit >= (converter.beats_in - 1) * edge.lanes
@@ -153,6 +206,18 @@ class _Search:
             flags.append(leaves > max(complete, turn))
             turn = leaves + 1
         return np.array(flags)
+
+
+def _windows(raw: IntArray, lanes: int, buffer: LineBuffer) -> IntArray:
+    """Return the windows of beats of `lanes` elements, zero outside the image, shape (vectors × windows, elements)."""
+    beats = raw.reshape(len(raw), buffer.rows, buffer.columns, lanes)
+    down = max(0, (buffer.out[0] - 1) * buffer.stride[0] + buffer.kernel[0] - buffer.top - buffer.rows)
+    across = max(0, (buffer.out[1] - 1) * buffer.stride[1] + buffer.kernel[1] - buffer.left - buffer.columns)
+    padded = np.pad(beats, ((0, 0), (buffer.top, down), (buffer.left, across), (0, 0)))
+    row = np.arange(buffer.out[0])[:, None] * buffer.stride[0] + np.arange(buffer.kernel[0])
+    column = np.arange(buffer.out[1])[:, None] * buffer.stride[1] + np.arange(buffer.kernel[1])
+    found = padded[:, row[:, None, :, None], column[None, :, None, :]]
+    return found.reshape(len(raw) * buffer.windows, -1)
 
 
 def _varying(final: IntArray) -> Flags:
