@@ -169,19 +169,22 @@ class _Search:
         return FixedArray(known[choice.output].raw.reshape(final.raw.shape), final.type)
 
     def _gathered(self, block: Block, converter: Converter) -> None:
-        """Show a gathered tensor, complete but for the beat that passes right through."""
-        source = block.inputs[0]
-        if source in self.early:
-            self._set(block.output, self._last_beat_early(source, converter))
-        elif source in self.flags:
-            self.flags[block.output] = self.flags[source][:, converter.beats_in - 1 :: converter.beats_in]
+        """Show a gathered tensor, complete but for the beat that passes right through.
 
-    def _last_beat_early(self, source: str, converter: Converter) -> FixedArray:
+        Where nothing is known of that one it may be anything, like that of another vector: what does not read it is
+        early. Beats that come every cycle have not all found their places then.
+        """
+        source = block.inputs[0]
         edge, final = self.edges[source], self._final(source)
-        mixed = _flat(final.raw).copy()
-        last = np.arange(mixed.shape[1]) % converter.unit >= (converter.beats_in - 1) * edge.lanes
-        mixed[:, last] = _flat(self.early[source].raw)[:, last]
-        return FixedArray(mixed.reshape(final.raw.shape), final.type)
+        early = self.early.get(source)
+        if early is None and source in self.flags:
+            self.flags[block.output] = self.flags[source][:, converter.beats_in - 1 :: converter.beats_in]
+        elif early is not None or (edge.schedule.spacing or 0) > 1:
+            mixed = _flat(final.raw).copy()
+            last = np.arange(mixed.shape[1]) % converter.unit >= (converter.beats_in - 1) * edge.lanes
+            shown = np.roll(final.raw, 1, axis=0) if early is None else early.raw
+            mixed[:, last] = _flat(shown)[:, last]
+            self._set(block.output, FixedArray(mixed.reshape(final.raw.shape), final.type))
 
     def _spaced(self, block: Block, converter: Converter) -> None:
         """Flag the beats that wait for nothing but their turn, and those that equal what an idle split shows: zeros."""
