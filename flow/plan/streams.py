@@ -28,7 +28,7 @@ from flow.plan.plan import Planned
 from flow.plan.search import unrolled_resources
 from flow.plan.solve import Depths, Goal, judged, periods
 
-PRICES = (0.0, 1e-5, 1e-4, 1e-3, 1.0)
+PRICES = (0.0, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 1e-1, 1.0)
 """Area, as a share of the part, that one cycle of latency is worth."""
 SPACINGS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 """Cycles between beats that are tried."""

@@ -81,6 +81,7 @@ def _convert_model(run: Context) -> tuple[Graph, int]:
     source = load(run.subject.path, run.config)
     with run.project.scratch() as scratch:
         typed = to_graph(source.convert(scratch / "types"), name=run.subject.name, label_of=source.label_of)
+        typed = replace(typed, io_type=source.io_type)
         check_size(run_passes(typed), find_part(run.request.part))
         given = _given_vectors(run, typed)
         done = convert_source(source, given.inputs, scratch)
