@@ -29,10 +29,10 @@ class Samples:
 
 
 def save_samples(path: Path, graph: Graph, samples: Samples) -> None:
-    """Write the samples as packed words; same samples, same bytes."""
+    """Write the samples as packed words, whole tensors side by side; same samples, same bytes."""
     arrays: dict[str, NDArray[Any]] = {
-        "inputs": pack(tensor_ports(graph, graph.inputs), samples.inputs),
-        "outputs": pack(tensor_ports(graph, graph.outputs), samples.outputs),
+        "inputs": pack(tensor_ports(graph, graph.inputs), samples.inputs)[:, 0],
+        "outputs": pack(tensor_ports(graph, graph.outputs), samples.outputs)[:, 0],
     }
     if samples.labels is not None:
         arrays["labels"] = samples.labels
@@ -44,11 +44,11 @@ def load_samples(path: Path, graph: Graph) -> Samples:
     try:
         arrays = read_arrays(path)
         return Samples(
-            unpack(tensor_ports(graph, graph.inputs), arrays["inputs"]),
-            unpack(tensor_ports(graph, graph.outputs), arrays["outputs"]),
+            unpack(tensor_ports(graph, graph.inputs), arrays["inputs"][:, None]),
+            unpack(tensor_ports(graph, graph.outputs), arrays["outputs"][:, None]),
             arrays.get("labels"),
         )
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, IndexError):
         raise UserError(f"{path} holds no vectors of {graph.name}; delete it and run again") from None
 
 

@@ -50,7 +50,7 @@ def wanted(watches: tuple[Watch, ...], traffic: Traffic) -> dict[str, set[int]]:
     cycles: dict[str, set[int]] = {}
     for watch in watches:
         due = {beat.cycle for beat in traffic.due(watch)}
-        cycles.setdefault(watch.data, set()).update(due | {cycle - 1 for cycle in due if cycle > 0})
+        cycles.setdefault(watch.data, set()).update(due, (cycle - 1 for cycle in due if cycle > 0))
     return cycles
 
 
@@ -64,7 +64,7 @@ def judge(watch: Watch, traffic: Traffic, trace: Trace) -> Finding:
     _judge_valid(watch, traffic, beats, trace.valid[watch.valid], faults)
     seen = trace.data[watch.data]
     for due in beats:
-        expected, got = watch.expected[due.vector][due.beat], seen[due.cycle] & watch.masks[due.beat]
+        expected, got = watch.expected.word(due.vector, due.beat), seen[due.cycle] & watch.masks[due.beat]
         if expected != got:
             faults.cycles.add(due.cycle)
             faults.wrong_bits += (expected ^ got).bit_count()
@@ -108,10 +108,10 @@ def _telling(watch: Watch, beats: list[Due]) -> Iterator[Due]:
     """
     same: dict[int, int] = {}
     for last, due in pairwise(beats):
-        before = watch.expected[last.vector][last.beat]
+        before = watch.expected.word(last.vector, last.beat)
         same[last.beat] = before
         natural = watch.early is not None and watch.early[due.vector, due.beat]
-        expected = watch.expected[due.vector][due.beat]
+        expected = watch.expected.word(due.vector, due.beat)
         if expected not in {before & watch.masks[due.beat], same.get(due.beat)} and not natural:
             yield due
 
@@ -120,7 +120,7 @@ def _early(watch: Watch, beats: list[Due], seen: dict[int, int]) -> list[int]:
     """Return the cycles of the beats that showed their data one cycle early, if all did that can tell."""
     early: list[int] = []
     for due in _telling(watch, beats):
-        if seen[due.cycle - 1] & watch.masks[due.beat] != watch.expected[due.vector][due.beat]:
+        if seen[due.cycle - 1] & watch.masks[due.beat] != watch.expected.word(due.vector, due.beat):
             return []
         early.append(due.cycle)
     return early if len(early) >= TELLING else []
@@ -131,20 +131,19 @@ def telling_beats(watch: Watch, traffic: Traffic) -> int:
     return sum(1 for _ in _telling(watch, traffic.due(watch)))
 
 
-def first_output(design: Design, traffic: Traffic, trace: Trace) -> int | None:
-    """Return the cycle, counted from the first input beat, at which valid_o first was high; None if never."""
+def output_cycles(design: Design, traffic: Traffic, trace: Trace) -> list[int]:
+    """Return the cycles, counted from the first input beat, in which valid_o was high."""
     levels = trace.valid[design.output.valid]
     start = traffic.starts[0].cycle
-    return next((cycle - start for cycle in range(start, len(levels)) if levels[cycle]), None)
+    return [cycle - start for cycle in range(start, len(levels)) if levels[cycle]]
 
 
 def sustained_interval(design: Design, traffic: Traffic, trace: Trace) -> float | None:
-    """Return the mean distance of results in cycles; None when not every inference gave one."""
-    levels = trace.valid[design.output.valid]
-    came = [cycle for cycle in range(traffic.starts[0].cycle, len(levels)) if levels[cycle]]
-    if len(came) != len(traffic.starts) or len(came) < 2:
+    """Return the mean distance of the first beats of results in cycles; None when not all beats of all came."""
+    came, beats = output_cycles(design, traffic, trace), len(design.output.cycles)
+    if len(came) != beats * len(traffic.starts) or len(traffic.starts) < 2:
         return None
-    return (came[-1] - came[0]) / (len(came) - 1)
+    return (came[-beats] - came[0]) / (len(traffic.starts) - 1)
 
 
 def first_overrun(traffic: Traffic, trace: Trace) -> int | None:

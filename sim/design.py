@@ -9,11 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
+
+from sim.words import PackedWords, Words
 
 
 @dataclass(frozen=True, slots=True)
 class Tensor:
-    """Describe a tensor on a packed signal: element k is bits [offset + k·width, offset + (k+1)·width)."""
+    """Describe a tensor on a packed signal, which carries `lanes` of its elements in a beat.
+
+    Element k comes in beat k // lanes, in bits [offset + j·width, offset + (j+1)·width) with j = k % lanes.
+    """
 
     label: str
     shape: tuple[int, ...]
@@ -21,23 +27,34 @@ class Tensor:
     fraction: int
     signed: bool
     offset: int
+    lanes: int
 
     @property
     def bits(self) -> int:
-        """Return the bits that the tensor takes."""
-        return prod(self.shape) * self.width
+        """Return the bits that the tensor takes of a beat."""
+        return self.lanes * self.width
 
-    def element(self, word: int, k: int) -> int:
-        """Return raw element k of a packed word."""
-        raw = (word >> (self.offset + k * self.width)) & ((1 << self.width) - 1)
+    @property
+    def beats(self) -> int:
+        """Return the beats in which the tensor comes."""
+        return -(-prod(self.shape) // self.lanes)
+
+    def mask(self, beat: int) -> int:
+        """Return the bits that carry elements in a beat; none in a beat that comes after the tensor's last."""
+        elements = min(self.lanes, max(0, prod(self.shape) - beat * self.lanes))
+        return ((1 << elements * self.width) - 1) << self.offset
+
+    def element(self, word: int, lane: int) -> int:
+        """Return the raw element in a lane of a packed word."""
+        raw = (word >> (self.offset + lane * self.width)) & ((1 << self.width) - 1)
         return raw - (1 << self.width) if self.signed and raw >> (self.width - 1) else raw
 
-    def difference(self, bit: int, expected: int, got: int, first: int) -> str:
-        """Describe the element that holds `bit`; `first` is the index of the word's first element."""
-        k = (bit - self.offset) // self.width
-        place = np.unravel_index(first + k, self.shape) if self.shape else ()
+    def difference(self, bit: int, expected: int, got: int, beat: int) -> str:
+        """Describe the element that holds `bit` of the words of a beat."""
+        lane = (bit - self.offset) // self.width
+        place = np.unravel_index(beat * self.lanes + lane, self.shape) if self.shape else ()
         index = f"[{', '.join(str(int(p)) for p in place)}]"
-        want, have = self.element(expected, k), self.element(got, k)
+        want, have = self.element(expected, lane), self.element(got, lane)
         step = 2.0**-self.fraction
         return f"'{self.label}'{index}: expected {want * step:g} (raw {want}), got {have * step:g} (raw {have})"
 
@@ -47,9 +64,8 @@ class Watch:
     """Describe a pair of signals on which beats are due.
 
     cycles: when the beats of an inference are due, counted from its first input beat. tensors: what the beats hold.
-    lanes: elements of one beat of a tensor that comes in several. expected: for each vector the word of each beat.
-    masks: for each beat the bits of the signal that carry it; others have no meaning. early: for each vector and beat
-    whether the data stand there a cycle early by nature; None where none do.
+    expected: the word of each vector and beat. masks: for each beat the bits of the signal that carry it; others have
+    no meaning. early: for each vector and beat whether the data stand there a cycle early by nature; None for none.
     """
 
     name: str
@@ -57,17 +73,30 @@ class Watch:
     data: str
     cycles: tuple[int, ...]
     tensors: tuple[Tensor, ...]
-    lanes: int
-    expected: tuple[tuple[int, ...], ...]
+    expected: Words
     masks: tuple[int, ...]
-    early: np.ndarray | None = None
+    early: NDArray[np.bool_] | None = None
 
     def difference(self, beat: int, expected: int, got: int) -> str:
         """Describe the first element in which two words differ."""
         wrong = expected ^ got
         bit = (wrong & -wrong).bit_length() - 1
         tensor = next(t for t in self.tensors if t.offset <= bit < t.offset + t.bits)
-        return tensor.difference(bit, expected, got, beat * self.lanes)
+        return tensor.difference(bit, expected, got, beat)
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """Describe `data_i`.
+
+    cycles: of an inference's beats, counted from the first. bits: of the port. words: of each vector and beat. masks:
+    for each beat the bits that carry elements.
+    """
+
+    cycles: tuple[int, ...]
+    bits: int
+    words: Words
+    masks: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +112,11 @@ class Memory:
 class Design:
     """Describe the top module and the vectors.
 
-    inputs: `data_i` of each vector. watches: the output port, then the edges. memories: those whose contents lie in
-    files.
+    watches: the output port, then the edges. memories: those whose contents lie in files.
     """
 
-    latency: int
     interval: int
-    input_bits: int
-    inputs: tuple[int, ...]
+    input: Input
     watches: tuple[Watch, ...]
     memories: tuple[Memory, ...]
 
@@ -100,35 +126,49 @@ class Design:
         return self.watches[0]
 
     @property
+    def latency(self) -> int:
+        """Return the cycles from the first input beat to the last output beat."""
+        return self.output.cycles[-1]
+
+    @property
+    def vectors(self) -> int:
+        """Return the number of vectors."""
+        return len(self.input.words)
+
+    @property
     def depth(self) -> int:
-        """Return the last cycle at which anything is due."""
-        return max(max(watch.cycles) for watch in self.watches)
+        """Return the last cycle at which anything comes or is due."""
+        return max(self.input.cycles[-1], *(watch.cycles[-1] for watch in self.watches))
 
 
 def _tensor(port: dict[str, Any]) -> Tensor:
     kind = port["type"]
     fraction = kind["width"] - kind["integer"]
-    return Tensor(port["label"], tuple(port["shape"]), kind["width"], fraction, kind["signed"], port["offset"])
+    shape = tuple(port["shape"])
+    return Tensor(port["label"], shape, kind["width"], fraction, kind["signed"], port["offset"], port["lanes"])
 
 
-def _numbers(words: np.ndarray) -> list[int]:
-    rows = np.ascontiguousarray(words, dtype="<u8")
-    return [int.from_bytes(row.tobytes(), "little") for row in rows]
+def _masks(tensors: tuple[Tensor, ...], cycles: tuple[int, ...], what: str) -> tuple[int, ...]:
+    """Return the bits of each beat that carry elements; beats that carry the same share one integer."""
+    beats = max(tensor.beats for tensor in tensors)
+    if beats != len(cycles):
+        raise ValueError(f"{what}: {beats} beats need other than {len(cycles)} cycles")
+    known: dict[int, int] = {}
+    masks = (sum(tensor.mask(beat) for tensor in tensors) for beat in range(beats))
+    return tuple(known.setdefault(mask, mask) for mask in masks)
 
 
-def _edge(edge: dict[str, Any], words: np.ndarray, early: np.ndarray | None) -> Watch:
-    tensor, cycles, lanes = _tensor(edge["tensor"]), tuple(edge["cycles"]), edge["lanes"]
-    size, beat_bits = prod(tensor.shape), lanes * tensor.width
-    if -(-size // lanes) != len(cycles):
-        raise ValueError(
-            f"edge {edge['name']}: {size} elements in beats of {lanes} need other than {len(cycles)} cycles"
-        )
-    masks = tuple((1 << min(lanes, size - beat * lanes) * tensor.width) - 1 for beat in range(len(cycles)))
-    expected = tuple(
-        tuple((number >> (beat * beat_bits)) & mask for beat, mask in enumerate(masks)) for number in _numbers(words)
-    )
+def _beats(words: NDArray[np.uint64], masks: tuple[int, ...]) -> PackedWords:
+    """Take words of shape (n, beats, words of a beat)."""
+    return PackedWords(words, 64 * words.shape[2], masks)
+
+
+def _edge(edge: dict[str, Any], words: NDArray[np.uint64], early: NDArray[np.bool_] | None) -> Watch:
+    tensor, cycles = _tensor(edge["tensor"]), tuple(edge["cycles"])
+    masks = _masks((tensor,), cycles, f"edge {edge['name']}")
     name = f"{tensor.label} ({edge['name']})" if tensor.label != edge["name"] else tensor.label
-    return Watch(name, edge["valid"], edge["data"], cycles, (tensor,), lanes, expected, masks, early)
+    expected = PackedWords(words, tensor.bits, masks)
+    return Watch(name, edge["valid"], edge["data"], cycles, (tensor,), expected, masks, early)
 
 
 def _memory(memory: dict[str, Any], folder: Path) -> Memory:
@@ -139,22 +179,20 @@ def _memory(memory: dict[str, Any], folder: Path) -> Memory:
 def load_design(signature: Path, vectors: Path, *, edges: bool) -> Design:
     """Read both files, and those of memories; without `edges` only the ports are known, as fits a netlist.
 
-    The word of an edge's tensor, of the vectors, begins with its first element at bit 0, and so do the edge's signals.
+    Of the vectors, the words of ports have shape (n, beats, words of a beat); those of an edge hold its whole tensor
+    from bit 0 on, as its beats stand on the edge's signals.
     """
     described = json.loads(signature.read_text())
-    outputs = tuple(_tensor(port) for port in described["outputs"])
-    mask = sum(((1 << t.bits) - 1) << t.offset for t in outputs)
-    latency = described["latency_cycles"]
+    inputs, outputs = (tuple(map(_tensor, described[name])) for name in ("inputs", "outputs"))
+    come, leave = (tuple(described[name]) for name in ("input_cycles", "output_cycles"))
+    masks_in, masks_out = _masks(inputs, come, "data_i"), _masks(outputs, leave, "data_o")
     with np.load(vectors, allow_pickle=False) as arrays:
-        inputs = tuple(_numbers(arrays["words_in"]))
-        results = tuple((number,) for number in _numbers(arrays["words_out"]))
-        whole = max(prod(t.shape) for t in outputs)
-        watches = [
-            Watch("output", "valid_o", "data_o", (latency,), outputs, whole, results, (mask,), arrays.get("early_out"))
-        ]
+        words, results = _beats(arrays["words_in"], masks_in), _beats(arrays["words_out"], masks_out)
+        watches = [Watch("output", "valid_o", "data_o", leave, outputs, results, masks_out, arrays.get("early_out"))]
         if edges:
-            described_edges = enumerate(described["edges"])
-            watches += [_edge(edge, arrays[f"edge{k}"], arrays.get(f"early{k}")) for k, edge in described_edges]
-    input_bits = max(t.offset + t.bits for t in map(_tensor, described["inputs"]))
+            watches += [
+                _edge(edge, arrays[f"edge{k}"], arrays.get(f"early{k}")) for k, edge in enumerate(described["edges"])
+            ]
+    port = Input(come, max(t.offset + t.bits for t in inputs), words, masks_in)
     memories = tuple(_memory(entry, signature.parent) for entry in described["memories"]) if edges else ()
-    return Design(latency, described["interval_cycles"], input_bits, inputs, tuple(watches), memories)
+    return Design(described["interval_cycles"], port, tuple(watches), memories)

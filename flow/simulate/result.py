@@ -12,6 +12,7 @@ from flow.stored import load_stored
 
 RANDOM_STATE = "random state"
 RUN = "run"
+ASSERTIONS = "assertions"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,17 +36,20 @@ class WrongEdge:
 class SeedResult:
     """Hold what the bench found with one seed for the random initial contents of registers.
 
-    stream: inferences that it ran back to back.
+    stream: inferences that it ran back to back. lawless: times, from and to in steps of the simulator, of traffic that
+    breaks the design's rules on purpose.
     """
 
     seed: int
     stream: int
+    first_output: int | None
     latency: int | None
     interval: float | None
     mismatches: int
     first_mismatch: str | None
     beats_checked: int
     beats_wrong: int
+    lawless: tuple[tuple[int, int], ...]
     wrong_edges: dict[str, str]
     checks: tuple[Check, ...]
 
@@ -55,8 +59,9 @@ class SimulationResult:
     """Hold what a simulation of the RTL, or of a netlist, found.
 
     vectors: distinct inferences that went through. mismatches: output bits that differ from the expected ones, over
-    all traffic and seeds; first_mismatch names tensor, element, expected and found value. latency_simulated: cycles,
-    None if no result came; interval_simulated: cycles, None if it could not be measured. edges: how many were watched.
+    all traffic and seeds; first_mismatch names tensor, element, expected and found value. latency_simulated: cycles to
+    the last beat of a result, None if not all came; first_output_simulated: to the first, None if none came;
+    interval_simulated: cycles, None if it could not be measured. edges: how many were watched.
     beats_checked, beats_wrong: of the output and all edges. changed_files: files of the design that are no longer as
     they were generated, and were used as they are.
     """
@@ -72,6 +77,7 @@ class SimulationResult:
     wrong_edges: tuple[WrongEdge, ...]
     checks: tuple[Check, ...]
     changed_files: tuple[str, ...]
+    first_output_simulated: int | None = None
 
     @property
     def passed(self) -> bool:
@@ -145,6 +151,7 @@ def combine(
         wrong_edges=tuple(WrongEdge(name, fault) for name, fault in wrong.items()),
         checks=(*checks, *unfinished),
         changed_files=changed_files,
+        first_output_simulated=first.first_output if first else None,
     )
 
 

@@ -11,14 +11,24 @@ import subprocess
 import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
 from flow.errors import MissingTool, UserError, VerificationError
 from flow.rtl.signature import Signature, check_memories, load_signature
-from flow.simulate.result import RUN, Check, SeedResult, SimulationResult, combine, load_seed_result, result_to_json
+from flow.simulate.messages import complaints, first_error
+from flow.simulate.result import (
+    ASSERTIONS,
+    RUN,
+    Check,
+    SeedResult,
+    SimulationResult,
+    combine,
+    load_seed_result,
+    result_to_json,
+)
 from flow.simulate.vectors import Vectors, save_vectors
 from flow.simulate.verilator import Design, build_design, find_toolchain, processors
 
@@ -31,6 +41,9 @@ CYCLES = 200_000  # that more vectors than STREAM, and gaps, may take with the f
 CYCLES_AGAIN = 20_000
 SLOWEST_CYCLES_PER_SECOND = 100
 START_SECONDS = 120
+COMPLAINTS = 1_000_000  # errors that the design may report before its simulation ends: traffic breaks its rules
+BEATS = 600_000  # that are watched back to back with the first seed, over all edges; and a quarter of it with gaps
+BEATS_AGAIN = 100_000
 SOURCES = {".sv", ".v"}
 FST_DATE = slice(202, 228)  # a field of the file's header, cleared so that same inputs give same bytes
 
@@ -113,11 +126,17 @@ def traffic_counts(signature: Signature, vectors: int, *, first: bool) -> tuple[
     """Return how many inferences one seed runs back to back, and how many with gaps.
 
     With the first seed all vectors, and at least 1,000 inferences; where the interval is long not much more than that.
+    Where an inference takes very many beats (images do) it is fewer: those that BEATS allows, and the bulk simulation
+    runs all vectors.
     """
+    beats = len(signature.output_cycles) + sum(len(edge.cycles) for edge in signature.edges)
+    most = max(FEWEST, (BEATS if first else BEATS_AGAIN) // beats)
     room = (CYCLES if first else CYCLES_AGAIN) // signature.interval_cycles
     if first:
-        return max(STREAM, min(vectors, room)), max(FEWEST, min(GAPS, room // 4))
-    return max(FEWEST, min(STREAM_AGAIN, room)), max(FEWEST, min(GAPS_AGAIN, room // 4))
+        stream, gaps = max(STREAM, min(vectors, room)), min(GAPS, room // 4)
+    else:
+        stream, gaps = max(FEWEST, min(STREAM_AGAIN, room)), min(GAPS_AGAIN, room // 4)
+    return min(stream, most), max(FEWEST, min(gaps, most // 4))
 
 
 def _keep_waves(made: Path, kept: Path) -> None:
@@ -190,7 +209,7 @@ def _design(signature: Signature, sources: tuple[Path, ...], *, edges: bool, wav
         sources=sources,
         control="\n".join(lines) + "\n",
         wrapper=Path(config.share_dir) / "lib" / "verilator" / "verilator.cpp",
-        options=("--vpi", "--x-initial", "unique", "-Wno-lint", "-Wno-style"),
+        options=("--vpi", "--assert", "--x-initial", "unique", "-Wno-lint", "-Wno-style"),
         optimization="-O0",
         link=(str(Path(config.libs_dir) / "libcocotbvpi_verilator.so"), f"-Wl,-rpath-link,{config.libs_dir}"),
         waves=waves,
@@ -228,6 +247,7 @@ class _Bench:
         order_path = self.build / f"order_{seed}.json"
         order_path.write_text(json.dumps(order))
         command = [str(self.program), "+verilator+rand+reset+2", f"+verilator+seed+{seed}"]
+        command.append(f"+verilator+error+limit+{COMPLAINTS}")
         if self.waves and first:
             command += ["--trace", "--trace-file", str(self.build / "waves.fst")]
         deepest = max([self.signature.latency_cycles, *(edge.cycles[-1] for edge in self.signature.edges)])
@@ -236,10 +256,17 @@ class _Bench:
         status = self._execute(command, self._environment(seed, order_path), seed, limit)
         if status is None:
             return Check(RUN, False, f"seed {seed}: no end after {limit:.0f} s; see sim/log.txt")
+        said = (self.build / f"log_{seed}.txt").read_text(errors="replace")
         try:
-            return load_seed_result(results)
+            result = load_seed_result(results)
         except (OSError, ValidationError):
-            return Check(RUN, False, f"seed {seed}: the bench broke off (status {status}); see sim/log.txt")
+            why = f"status {status}: {first_error(said)}"
+            return Check(RUN, False, f"seed {seed}: the bench broke off ({why}); see sim/log.txt")
+        serious = [c for c in complaints(said) if not any(begin <= c.time < end for begin, end in result.lawless)]
+        if not serious:
+            return result
+        detail = f"the design reports {len(serious):,} errors; the first: {serious[0].text}"
+        return replace(result, checks=(*result.checks, Check(ASSERTIONS, False, detail)))
 
     def _execute(self, command: list[str], environment: dict[str, str], seed: int, limit: float) -> int | None:
         # memory files of the design are named relative to the folder of its RTL

@@ -25,8 +25,10 @@ WIDER = 64  # bits of headroom in which a value's rounding is computed without o
 class Vectors:
     """Hold the packed words of n inferences.
 
-    words_in, words_out: shape (n, words) uint64, laid out as `data_i` and `data_o` by flow.rtl.packing.
-    words_edges: for each edge of the signature, in its order, the words of its tensor packed from bit 0.
+    words_in, words_out: shape (n, beats, words of a beat) uint64, as `data_i` and `data_o` carry them (see
+    flow.rtl.packing).
+    words_edges: for each edge of the signature, in its order, shape (n, words): its whole tensor from bit 0 on, however
+    many beats it takes; beats may be so narrow that a word for each would waste most of it.
     early_out, early_edges: flags of shape (n, beats) of data that stand there a cycle early by nature, None for none.
     """
 
@@ -69,16 +71,34 @@ def expected(signature: Signature, values: dict[str, FixedArray], settled: Settl
 
     settled: what is early by nature in this design, None for nothing.
 
-    Raises VerificationError when the signature describes tensors that these values do not fill.
+    Raises VerificationError when the signature describes tensors that these values do not fill, or ports that no bench
+    can follow.
     """
 
     def words(ports: tuple[TensorPort, ...]) -> NDArray[np.uint64]:
         return pack(ports, {port.name: _raw(port, values) for port in ports})
 
-    edges = tuple(words((replace(edge.tensor, name=edge.node, offset=0),)) for edge in signature.edges)
+    _check_ports(signature)
+    tensors = (replace(edge.tensor, name=edge.node, offset=0, lanes=edge.tensor.size) for edge in signature.edges)
+    edges = tuple(words((tensor,))[:, 0] for tensor in tensors)
     known = Settled() if settled is None else settled
     early = tuple(known.edges.get(edge.name) for edge in signature.edges)
     return Vectors(words(signature.inputs), words(signature.outputs), edges, known.output, early)
+
+
+def _check_ports(signature: Signature) -> None:
+    for port, tensors, cycles in (
+        ("data_i", signature.inputs, signature.input_cycles),
+        ("data_o", signature.outputs, signature.output_cycles),
+    ):
+        counts = {tensor.beats for tensor in tensors} - ({1} if port == "data_i" else set())
+        if len(counts) > 1 or max(counts, default=1) != len(cycles):
+            beats = ", ".join(f"'{tensor.label}' {tensor.beats}" for tensor in tensors)
+            raise VerificationError(f"{port} has beats in {len(cycles)} cycles, but its tensors take: {beats}")
+    if signature.input_cycles[0] != 0 or signature.output_cycles[-1] != signature.latency_cycles:
+        raise VerificationError("the first input beat must come in cycle 0 and the last output beat after the latency")
+    if signature.input_cycles[-1] >= signature.interval_cycles:
+        raise VerificationError("an inference's input beats must all come before the next inference may start")
 
 
 def save_vectors(path: Path, vectors: Vectors) -> None:

@@ -31,6 +31,7 @@ PRODUCT_STAMP = "built"
 PRELUDE = "prelude.h"
 RUNTIME_SOURCES = ("verilated.cpp", "verilated_threads.cpp", "verilated_dpi.cpp", "verilated_vpi.cpp")
 WAVES_SOURCE = "verilated_fst_c.cpp"
+MESSAGES = ("messages.h", "listener.h", "messages.cpp")  # ours: what a design says can be heard
 IDLE_FEATURES = ("VM_COVERAGE", "VM_SC", "VM_TIMING", "VM_TRACE_VCD", "VM_TRACE_SAIF")
 
 
@@ -99,7 +100,7 @@ def _flags(chain: Toolchain, *, waves: bool) -> list[str]:
     features = [f"-D{name}=0" for name in IDLE_FEATURES]
     features += [f"-DVM_TRACE={int(waves)}", f"-DVM_TRACE_FST={int(waves)}", "-DVERILATOR=1"]
     shims = ["-I", str(CPP / "fst")] if waves else []
-    folders = [*shims, "-I", str(chain.include), "-I", str(chain.include / "vltstd")]
+    folders = [*shims, "-I", str(CPP), "-I", str(chain.include), "-I", str(chain.include / "vltstd")]
     return ["-w", "-fPIC", "-std=c++17", *features, *folders]
 
 
@@ -116,8 +117,9 @@ def prepare_runtime(chain: Toolchain, *, waves: bool) -> Path:
     Safe with several processes: one compiles, the others wait for it.
     """
     sources = (*RUNTIME_SOURCES, WAVES_SOURCE) if waves else RUNTIME_SOURCES
-    shims = [path.read_bytes() for path in sorted((CPP / "fst").iterdir())] if waves else []
-    key = _digest([chain.key, RUNTIME_OPTIMIZATION, *sources, str(waves), *shims])[:20]
+    own = [(CPP / name).read_bytes() for name in MESSAGES]
+    own += [path.read_bytes() for path in sorted((CPP / "fst").iterdir())] if waves else []
+    key = _digest([chain.key, RUNTIME_OPTIMIZATION, *sources, str(waves), *own])[:20]
     home = cache_folder()
     target = home / f"verilator-{key}"
     try:
@@ -139,13 +141,14 @@ def prepare_runtime(chain: Toolchain, *, waves: bool) -> Path:
 
 
 def _compile_runtime(chain: Toolchain, folder: Path, sources: tuple[str, ...], *, waves: bool) -> None:
-    headers = ["memory", "string", "verilated.h", "verilated_vpi.h", "verilated_dpi.h"]
+    headers = ["memory", "string", "messages.h", "verilated.h", "verilated_vpi.h", "verilated_dpi.h"]
     headers += ["verilated_fst_c.h"] if waves else []
     (folder / PRELUDE).write_text("".join(f"#include <{header}>\n" for header in headers))
     flags = _flags(chain, waves=waves)
+    paths = [*(chain.include / name for name in reversed(sources)), CPP / "messages.cpp"]
     jobs = [
-        [RUNTIME_OPTIMIZATION, *flags, "-c", str(chain.include / name), "-o", f"{Path(name).stem}.o"]
-        for name in reversed(sources)
+        [RUNTIME_OPTIMIZATION, *flags, "-include", "messages.h", "-c", str(path), "-o", f"{path.stem}.o"]
+        for path in paths
     ]
     jobs.append(["-O0", *flags, "-x", "c++-header", PRELUDE, "-o", f"{PRELUDE}.gch"])
     with ThreadPoolExecutor(processors()) as pool:

@@ -12,14 +12,14 @@ from flow.fixed import FixedArray, FixedType
 from flow.rtl.signature import FORMAT, Edge, HashedFile, Signature, StoredMemory, TensorPort, signature_to_json
 from flow.simulate.vectors import Vectors, expected
 
-X = TensorPort("x", "the input", (3,), FixedType(8, 4), 0)
-SUMS = TensorPort("sums", "dense 1", (2,), FixedType(9, 5), 0)
-RELU = TensorPort("relu", "relu", (2,), FixedType(8, 4, signed=False), 0)
-Y = TensorPort("y", "dense 2", (2,), FixedType(12, 6), 0)
-FIVE = TensorPort("x", "the input", (5,), FixedType(8, 4), 0)
-PRODUCTS = TensorPort("products", "products", (5,), FixedType(12, 8), 0)
-SUM = TensorPort("sum", "sum", (1,), FixedType(15, 11), 0)
-TOTAL = TensorPort("total", "total", (1,), FixedType(11, 7), 0)
+X = TensorPort("x", "the input", (3,), FixedType(8, 4), 0, 3)
+SUMS = TensorPort("sums", "dense 1", (2,), FixedType(9, 5), 0, 2)
+RELU = TensorPort("relu", "relu", (2,), FixedType(8, 4, signed=False), 0, 2)
+Y = TensorPort("y", "dense 2", (2,), FixedType(12, 6), 0, 2)
+FIVE = TensorPort("x", "the input", (5,), FixedType(8, 4), 0, 5)
+PRODUCTS = TensorPort("products", "products", (5,), FixedType(12, 8), 0, 5)
+SUM = TensorPort("sum", "sum", (1,), FixedType(15, 11), 0, 1)
+TOTAL = TensorPort("total", "total", (1,), FixedType(11, 7), 0, 1)
 
 PIPELINE = """
 module pipeline (
@@ -206,11 +206,13 @@ def pipeline(count: int = 50) -> HandDesign:
         top="pipeline",
         latency_cycles=3,
         interval_cycles=1,
+        input_cycles=(0,),
+        output_cycles=(3,),
         inputs=(X,),
         outputs=(Y,),
         edges=(
-            Edge("sums", "sums", "a_data_q", "a_valid_q", SUMS, 2, (1,)),
-            Edge("relu", "relu", "b_data_q", "b_valid_q", RELU, 2, (2,)),
+            Edge("sums", "sums", "a_data_q", "a_valid_q", SUMS, (1,)),
+            Edge("relu", "relu", "b_data_q", "b_valid_q", RELU, (2,)),
         ),
         files=(),
     )
@@ -228,9 +230,11 @@ def serial(count: int = 50) -> HandDesign:
         top="serial",
         latency_cycles=4,
         interval_cycles=3,
+        input_cycles=(0,),
+        output_cycles=(4,),
         inputs=(X,),
         outputs=(TOTAL,),
-        edges=(Edge("x", "x", "x_data_q", "x_valid_q", X, 3, (1,)),),
+        edges=(Edge("x", "x", "x_data_q", "x_valid_q", X, (1,)),),
         files=(),
     )
     values = {"x": FixedArray(x, X.type), "total": FixedArray(total, TOTAL.type)}
@@ -248,11 +252,13 @@ def beats(count: int = 50) -> HandDesign:
         top="beats",
         latency_cycles=7,
         interval_cycles=5,
+        input_cycles=(0,),
+        output_cycles=(7,),
         inputs=(FIVE,),
         outputs=(SUM,),
         edges=(
-            Edge("x_by_2", "x", "x_data", "x_valid", FIVE, 2, (1, 3, 5)),
-            Edge("products", "products", "products", "products_valid_q", PRODUCTS, 2, (2, 4, 6)),
+            Edge("x_by_2", "x", "x_data", "x_valid", replace(FIVE, lanes=2), (1, 3, 5)),
+            Edge("products", "products", "products", "products_valid_q", replace(PRODUCTS, lanes=2), (2, 4, 6)),
         ),
         files=(),
         memories=(StoredMemory("rtl/beats.mem", 3, 8, "beats_rom", "u_rom.words"),),

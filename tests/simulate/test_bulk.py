@@ -9,11 +9,15 @@ import pytest
 from flow.errors import UserError, VerificationError
 from flow.simulate.bulk import bulk_model
 from tests.simulate.designs import HandDesign, beats, pipeline, serial
+from tests.simulate.streams import pair, stream
 
 pytestmark = pytest.mark.eda
 
 
-@pytest.mark.parametrize("design", [pipeline(5000), serial(5000), beats(5000)], ids=["pipeline", "serial", "beats"])
+DESIGNS = [pipeline(5000), serial(5000), beats(5000), stream(5000), pair(5000)]
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=[design.signature.top for design in DESIGNS])
 def test_bulk_results_are_those_of_the_evaluator(design: HandDesign, tmp_path: Path) -> None:
     model = bulk_model(design.write(tmp_path / "a folder"))
     steps: list[tuple[int, int]] = []
@@ -43,11 +47,11 @@ def test_wrong_words_and_silent_hardware_are_refused(tmp_path: Path) -> None:
     design = pipeline(10)
     mute = {"assign valid_o = y_valid_q;": "assign valid_o = y_valid_q && b_valid_q;"}
     model = bulk_model(design.write(tmp_path, edits=mute))
-    with pytest.raises(UserError, match=r"takes \(n, 1\)"):
-        model.run(np.zeros((4, 2), np.uint64))
+    with pytest.raises(UserError, match=r"takes \(n, 1, 1\)"):
+        model.run(np.zeros((4, 1, 2), np.uint64))
     with pytest.raises(VerificationError, match="only 9 of 10 inferences"):
         model.run(design.vectors.words_in)
-    assert model.run(design.vectors.words_in[:0]).words_out.shape == (0, 1)
+    assert model.run(design.vectors.words_in[:0]).words_out.shape == (0, 1, 1)
 
 
 def test_wide_ports_are_copied_whole(tmp_path: Path) -> None:
@@ -62,11 +66,53 @@ module pipeline (
   assign overrun_o = 1'b0;
 endmodule
 """
-    port = replace(wide.signature.inputs[0], shape=(15,))
-    signature = replace(wide.signature, latency_cycles=1, inputs=(port,), outputs=(replace(port, name="y"),), edges=())
+    port = replace(wide.signature.inputs[0], shape=(15,), lanes=15)
+    signature = replace(
+        wide.signature,
+        latency_cycles=1,
+        output_cycles=(1,),
+        inputs=(port,),
+        outputs=(replace(port, name="y"),),
+        edges=(),
+    )
     model = bulk_model(HandDesign(text, signature, wide.vectors).write(tmp_path))
-    words = np.random.default_rng(3).integers(0, 1 << 63, size=(300, 2)).astype(np.uint64)
-    words[:, 1] &= np.uint64((1 << 56) - 1)
+    words = np.random.default_rng(3).integers(0, 1 << 63, size=(300, 1, 2)).astype(np.uint64)
+    words[..., 1] &= np.uint64((1 << 56) - 1)
     expected = ~words
-    expected[:, 1] &= np.uint64((1 << 56) - 1)
+    expected[..., 1] &= np.uint64((1 << 56) - 1)
     np.testing.assert_array_equal(model.run(words).words_out, expected)
+
+
+BULK_COMPLAINTS = {
+    "assertion": ({"assert (!(pop_i && held_q == 3'd0))": "assert (!pop_i)"}, "u_fifo: nothing is there to leave"),
+    "error": ({"#(.Depth(2)) u_fifo": "#(.Depth(1)) u_fifo"}, "u_fifo: no room for what comes"),
+    "fatal": ({'$error("no room for what comes")': '$fatal(1, "stop here")', ".Depth(2)": ".Depth(1)"}, "stop here"),
+}
+
+
+@pytest.mark.parametrize("fault", BULK_COMPLAINTS)
+def test_an_error_that_the_design_reports_stops_a_bulk_run(
+    fault: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    edits, message = BULK_COMPLAINTS[fault]
+    design = stream(3000)
+    model = bulk_model(design.write(tmp_path, edits=edits))
+    wanted = rf"reports an error in the bulk simulation: stream\.sv:\d+: .*{message}"
+    for threads in (1, 2):
+        with pytest.raises(VerificationError, match=wanted):
+            model.run(design.vectors.words_in, threads=threads)
+    assert capfd.readouterr().out == ""
+
+
+def test_an_error_in_an_initial_block_is_told(tmp_path: Path) -> None:
+    design = pair(10)
+    edit = {"  assign overrun_o = 1'b0;": '  assign overrun_o = 1\'b0;\n  initial $fatal(1, "wrong from the start");'}
+    with pytest.raises(VerificationError, match="wrong from the start"):
+        bulk_model(design.write(tmp_path, edits=edit)).run(design.vectors.words_in)
+
+
+def test_a_beat_that_is_missing_leaves_an_inference_without_result(tmp_path: Path) -> None:
+    design = stream(10)
+    edits = {"y_valid_q <= pop;": "y_valid_q <= pop && !(sum_valid_q && due_q[5]);"}
+    with pytest.raises(VerificationError, match="only 6 of 10 inferences gave a result"):
+        bulk_model(design.write(tmp_path, edits=edits)).run(design.vectors.words_in)

@@ -225,8 +225,14 @@ SIGNATURE_FAULTS: dict[str, tuple[Callable[[Signature], Signature], set[str]]] =
         lambda s: replace(s, edges=(replace(s.edges[0], valid="b_valid_q", cycles=(2,)), s.edges[1])),
         {"timeline"},
     ),
-    "latency too long": (lambda s: replace(s, latency_cycles=4), {"latency", "stream", "gaps", "reset"}),
-    "latency too short": (lambda s: replace(s, latency_cycles=2), {"latency", "stream", "gaps", "reset"}),
+    "latency too long": (
+        lambda s: replace(s, latency_cycles=4, output_cycles=(4,)),
+        {"latency", "stream", "gaps", "reset"},
+    ),
+    "latency too short": (
+        lambda s: replace(s, latency_cycles=2, output_cycles=(2,)),
+        {"latency", "stream", "gaps", "reset"},
+    ),
     "interval too long": (lambda s: replace(s, interval_cycles=2), {"overrun"}),
 }
 
@@ -280,7 +286,7 @@ def test_data_that_is_held_from_a_cycle_before_is_early(tmp_path: Path) -> None:
         "assign valid_o = later_q[1];"
     )
     edits = {"assign data_o = sum_q;": held, "assign valid_o = done_q;": later}
-    design = HandDesign(SERIAL, replace(serial().signature, latency_cycles=6), serial().vectors)
+    design = HandDesign(SERIAL, replace(serial().signature, latency_cycles=6, output_cycles=(6,)), serial().vectors)
     result = simulate(design.write(tmp_path, edits=edits), vectors=design.vectors, seeds=ONE_SEED)
     assert failed(result) >= {"stream", "gaps"}
     detail = next(check.detail for check in result.failures if check.name == "stream")
@@ -292,7 +298,7 @@ def test_wrong_vectors_fail(right_folder: Path) -> None:
     design = pipeline()
     design.write(right_folder)
     words = design.vectors.words_out.copy()
-    words[20, 0] ^= np.uint64(1 << 13)
+    words[20, 0, 0] ^= np.uint64(1 << 13)
     result = simulate(right_folder, vectors=replace(design.vectors, words_out=words), seeds=ONE_SEED)
     assert "stream" in failed(result)
     assert result.first_mismatch is not None

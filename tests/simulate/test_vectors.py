@@ -27,8 +27,8 @@ def test_expected_words_hold_the_evaluators_values() -> None:
     vectors = pipeline(20).vectors
     assert vectors.count == 20
     x = unpack((X,), vectors.words_in)["x"]
-    sums = unpack((SUMS,), vectors.words_edges[0])["sums"]
-    relu = unpack((RELU,), vectors.words_edges[1])["relu"]
+    sums = unpack((SUMS,), vectors.words_edges[0][:, None])["sums"]
+    relu = unpack((RELU,), vectors.words_edges[1][:, None])["relu"]
     y = unpack((Y,), vectors.words_out)["y"]
     np.testing.assert_array_equal(sums[:, 0], x[:, 0] + x[:, 1])
     np.testing.assert_array_equal(relu, np.maximum(sums, 0))
