@@ -8,15 +8,15 @@ from flow.baseline.gpu import check_must_beat, factor, rows
 from flow.baseline.roofline import roofline
 from flow.device.links import find_link
 from flow.device.parts import Part, find_part
-from flow.engines.converter import Converter
 from flow.engines.engine import Resources
 from flow.engines.folded import Folded
-from flow.engines.streamed import Streamed
 from flow.graph.graph import Graph
-from flow.graph.nodes import Affine, Dense
+from flow.graph.node import Node
+from flow.graph.nodes import Affine, Conv, Dense, DepthwiseConv, Embedding, LayerNorm, PRelu
 from flow.latency.budget import Latency, Origin, Verdict, judge, latency_of, required_interval
-from flow.latency.timeline import Edge, Hop, Timeline
+from flow.latency.timeline import Hop, Timeline
 from flow.plan.plan import Plan
+from flow.report.engines import plan_report
 from flow.report.report import (
     FORMAT,
     AccuracyReport,
@@ -27,18 +27,12 @@ from flow.report.report import (
     CheckReport,
     ClockReport,
     ConversionReport,
-    ConverterReport,
-    CountedReport,
-    EngineReport,
-    FoldReport,
     HopReport,
     IntervalReport,
     LatencyReport,
-    PlanReport,
     Report,
     ResourceCounts,
     ResourcesReport,
-    ReuseReport,
     RooflineReport,
     TimelineReport,
 )
@@ -116,7 +110,7 @@ def collect(found: Findings) -> Report:
             HopReport(hop.node, hop.engine, hop.cycles, hop.cycles * plan.clock.period_ns, _reason(found, hop))
             for hop in found.timeline.critical_path
         ),
-        plan=_plan(found),
+        plan=plan_report(found.graph, plan, found.timeline),
         resources=ResourcesReport(_predicted(plan), _synthesized(found), _available(find_part(plan.part))),
         baseline=_baseline(found, latency.total_ns),
         roofline=_roofline(found.graph),
@@ -185,49 +179,6 @@ def _checks(found: Findings) -> tuple[CheckReport, ...]:
     return tuple(checks)
 
 
-def _plan(found: Findings) -> PlanReport:
-    plan, timeline = found.plan, found.timeline
-    engines, converters = [], []
-    for planned in plan.runs:
-        choice, edge = planned.choice, timeline.edge(planned.choice.output)
-        fold = None
-        inner = choice.inner if isinstance(choice, Streamed) else choice
-        if isinstance(inner, Folded):
-            fold = FoldReport(inner.reuse_factor, inner.p, inner.q, inner.order, inner.store, inner.multiplier)
-        engines.append(
-            EngineReport(
-                output=edge.name,
-                engine=choice.engine,
-                nodes=choice.nodes,
-                cycles=_cycles(timeline, edge),
-                busy=edge.busy,
-                beats=len(edge.schedule.cycles),
-                fold=fold,
-                resources=_counted(planned.resources),
-            )
-        )
-    for between in plan.converters:
-        edge, what = timeline.edge(between.edge), between.converter
-        converters.append(
-            ConverterReport(
-                edge=edge.name,
-                kind=what.engine,
-                lanes_in=what.lanes_in if isinstance(what, Converter) else what.lanes,
-                lanes_out=edge.lanes,
-                cycles=_cycles(timeline, edge),
-                resources=_counted(between.resources),
-            )
-        )
-    reuse = tuple(ReuseReport(wish.label, wish.asked, wish.used, wish.hls4ml) for wish in plan.reuse)
-    return PlanReport(tuple(engines), tuple(converters), reuse)
-
-
-def _cycles(timeline: Timeline, edge: Edge) -> int:
-    """Return the cycles that an engine adds: from its last input beat to its last output beat."""
-    before = 0 if edge.waited_for is None else timeline.edge(edge.waited_for).schedule.last
-    return edge.schedule.last - before
-
-
 def _reason(found: Findings, hop: Hop) -> str:
     """Return why an engine takes its time; one that works while its input still comes is said to."""
     serial = {c.output for c in found.plan.choices if isinstance(c, Folded) and c.order == "input_serial"}
@@ -237,10 +188,6 @@ def _reason(found: Findings, hop: Hop) -> str:
     before = found.timeline.edge(waited_for)
     beats = len(before.schedule.cycles)
     return f"works on the {beats} beats of {before.name} as they come" if beats > 1 else hop.reason
-
-
-def _counted(resources: Resources) -> CountedReport:
-    return CountedReport(resources.lut, resources.ff, resources.dsp, resources.bram, resources.uram)
 
 
 def _per_node(resources: Resources) -> dict[str, int]:
@@ -271,13 +218,22 @@ def _available(part: Part) -> AvailableCounts:
 
 def work_of(graph: Graph) -> tuple[int, int]:
     """Return the multiplications of one inference, and the bytes of its weights at their own widths."""
-    bits = 0
-    for node in graph.nodes:
-        if isinstance(node, Dense):
-            bits += node.weights.size * node.weight_type.width + node.bias.size * node.bias_type.width
-        elif isinstance(node, Affine):
-            bits += node.scale.size * node.scale_type.width + node.bias.size * node.bias_type.width
-    return graph.multiplications, -(-bits // 8)
+    return graph.multiplications, -(-sum(map(_weight_bits, graph.nodes)) // 8)
+
+
+def _weight_bits(node: Node) -> int:
+    """Return the bits of what a node has learned; tables of functions are none of it."""
+    match node:
+        case Dense() | Conv() | DepthwiseConv():
+            return node.weights.size * node.weight_type.width + node.bias.size * node.bias_type.width
+        case Affine() | LayerNorm():
+            return node.scale.size * node.scale_type.width + node.bias.size * node.bias_type.width
+        case PRelu():
+            return node.slopes.size * node.slope_type.width
+        case Embedding():
+            return node.rows.size * node.row_type.width
+        case _:
+            return 0
 
 
 def _baseline(found: Findings, total_ns: float) -> tuple[BaselineReport, ...]:

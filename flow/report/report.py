@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from flow.latency.budget import Origin, Verdict
+from flow.report.planned import PlanReport
 from flow.stored import load_stored
 
 FORMAT = 1
@@ -94,82 +95,6 @@ class HopReport:
     cycles: int
     ns: float
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class CountedReport:
-    """Count the cells of one engine or width converter, predicted."""
-
-    lut: int
-    ff: int
-    dsp: int
-    bram: int
-    uram: int
-
-
-@dataclass(frozen=True, slots=True)
-class FoldReport:
-    """Give the parameters of a folded engine.
-
-    p, q: input and output lanes of one step; order: output_serial or input_serial. store: where the weights lie.
-    multiplier: dsp, dsp_pair (two products in one block) or lut.
-    """
-
-    reuse_factor: int
-    p: int
-    q: int
-    order: str
-    store: str
-    multiplier: str
-
-
-@dataclass(frozen=True, slots=True)
-class EngineReport:
-    """Give one engine of the plan.
-
-    output: the edge that leaves it. nodes: what it computes. cycles: from its last input beat to its last output beat.
-    busy: cycles before it can begin anew. beats: that leave it for each inference. fold: null unless it is folded.
-    """
-
-    output: str
-    engine: str
-    nodes: tuple[str, ...]
-    cycles: int
-    busy: int
-    beats: int
-    fold: FoldReport | None
-    resources: CountedReport
-
-
-@dataclass(frozen=True, slots=True)
-class ConverterReport:
-    """Give a width converter between two engines: the edge that leaves it, its kind, and lanes on both sides."""
-
-    edge: str
-    kind: str
-    lanes_in: int
-    lanes_out: int
-    cycles: int
-    resources: CountedReport
-
-
-@dataclass(frozen=True, slots=True)
-class ReuseReport:
-    """Give the reuse factor of a layer: as the hls4ml configuration asks, as used, and as hls4ml would round it."""
-
-    layer: str
-    asked: int
-    used: int
-    hls4ml: int
-
-
-@dataclass(frozen=True, slots=True)
-class PlanReport:
-    """Give every engine, the width converters between them, and the reuse factors that were asked for."""
-
-    engines: tuple[EngineReport, ...]
-    converters: tuple[ConverterReport, ...]
-    reuse: tuple[ReuseReport, ...]
 
 
 @dataclass(frozen=True, slots=True)

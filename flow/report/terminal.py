@@ -12,6 +12,8 @@ from rich.text import Text
 
 from flow.latency.budget import Verdict
 from flow.report.report import LatencyReport, Report, ResourceCounts
+from flow.report.streams import is_streamed, streams
+from flow.report.tables import table
 
 _VERDICT = {
     Verdict.MET: ("met", "bold green"),
@@ -42,19 +44,6 @@ def time_text(ns: float) -> str:
 def cycles_text(cycles: int) -> str:
     """Write a number of cycles."""
     return f"{cycles:,} cycle{'' if cycles == 1 else 's'}"
-
-
-def table(*columns: str, title: str, right: tuple[int, ...] = (), whole: tuple[int, ...] = ()) -> Table:
-    """Return an empty table in the house style.
-
-    right: columns aligned to the right. whole: columns that are not broken into lines.
-    """
-    made = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
-    for k, column in enumerate(columns):
-        made.add_column(
-            column, justify="right" if k in right else "left", overflow="fold", no_wrap=k in {*right, *whole}
-        )
-    return made
 
 
 def _heading(report: Report) -> Panel:
@@ -149,7 +138,7 @@ def _path(report: Report) -> Table:
 
 
 def _plan(report: Report) -> Group:
-    """Show folded engines, the converters between engines, and asked reuse factors."""
+    """Show how engines are built, what stands between them, and asked reuse factors."""
     names = ("output", "engine", "reuse", "p × q", "weights", "multiply", "cycles")
     rows = table(*names, title="Engines", right=(2, 3, 6), whole=(1, 4, 5))
     for engine in report.plan.engines:
@@ -161,13 +150,19 @@ def _plan(report: Report) -> Group:
         lanes, kind = f"{fold.p} × {fold.q}", fold.multiplier.replace("_", " ")
         rows.add_row(engine.output, how, f"{fold.reuse_factor:,}", lanes, fold.store, kind, f"{engine.cycles:,}")
     for between in report.plan.converters:
-        lanes = f"{between.kind}, {between.lanes_in:,} to {between.lanes_out:,} lanes"
+        if between.waiting is None:
+            lanes = f"{between.kind}, {between.lanes_in:,} to {between.lanes_out:,} lanes"
+        else:
+            lanes = f"{between.kind}, {between.lanes_out:,} lane{'' if between.lanes_out == 1 else 's'}"
         rows.add_row(Text(f"→ {between.edge}", "dim"), lanes, "", "", "", "", f"{between.cycles:,}")
     wishes = [
         Text(f"{wish.layer}: reuse factor: asked {wish.asked}, used {wish.used}; hls4ml would use {wish.hls4ml}")
         for wish in report.plan.reuse
     ]
-    return Group(rows, *wishes, *([Text()] if wishes else []))
+    blocks: list[RenderableType] = [rows, *wishes, *([Text()] if wishes else [])]
+    if is_streamed(report.plan):
+        blocks.append(streams(report.plan))
+    return Group(*blocks)
 
 
 def _bar(share: float, style: str = "cyan") -> Text:
@@ -289,7 +284,11 @@ def _accuracy(report: Report) -> str:
 def render(report: Report, *, full: bool = False) -> Group:
     """Return the whole report as a rich renderable; `full`: with every source at full length."""
     blocks: list[RenderableType] = [_heading(report), _latency(report), _path(report)]
-    if report.plan.converters or report.plan.reuse or any(engine.fold for engine in report.plan.engines):
+    if (
+        report.plan.converters
+        or report.plan.reuse
+        or any(engine.fold or engine.stream for engine in report.plan.engines)
+    ):
         blocks.append(_plan(report))
     blocks.append(_resources(report))
     if report.bit_exact is not None or report.checks:

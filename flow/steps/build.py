@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from flow.engines.engine import Choice
 from flow.engines.folded import Folded
+from flow.engines.streamed import Streamed
 from flow.files import replace_folder, write_whole
 from flow.graph.graph import Graph
 from flow.graph.store import load_graph
@@ -93,13 +94,14 @@ def _write_hls(run: Context, graph: Graph, plan: Plan) -> None:
 
 
 def planned_knobs(graph: Graph, choices: Iterable[Choice]) -> dict[str, Knobs]:
-    """Return what hls4ml is told of each layer by label: a folded matrix is Resource, all else Latency."""
+    """Return what hls4ml is told of each layer by label: Resource where a matrix is folded, Latency elsewhere."""
     from flow.frontend.source import Knobs
 
     knobs: dict[str, Knobs] = {}
     for choice in choices:
         for name in choice.nodes:
             knobs.setdefault(graph.node(name).label, Knobs(1, "Latency"))
-        if isinstance(choice, Folded):
-            knobs[graph.node(choice.nodes[0]).label] = Knobs(choice.reuse_factor, "Resource")
+        inner = choice.inner if isinstance(choice, Streamed) else choice
+        if isinstance(inner, Folded):
+            knobs[graph.node(choice.nodes[0]).label] = Knobs(inner.reuse_factor, "Resource")
     return knobs

@@ -9,6 +9,7 @@ import pytest
 
 from flow.engines.engine import Unrolled
 from flow.engines.folded import Folded
+from flow.engines.streamed import Streamed
 from flow.frontend.border import to_graph
 from flow.frontend.source import Knobs
 from flow.graph.graph import Asked
@@ -35,6 +36,11 @@ def test_a_folded_matrix_is_resource_and_all_else_latency(tmp_path: Path) -> Non
     assert planned_knobs(graph, (Unrolled(("first", "relu"), 2), second)) == {
         "first": Knobs(1, "Latency"),
         "second": Knobs(9, "Resource"),
+    }
+    of_a_beat = Streamed(("first",), (3,), 6, None, first)
+    assert planned_knobs(graph, (of_a_beat, Unrolled(("relu",), 1), second))["first"] == Knobs(3, "Resource")
+    assert planned_knobs(graph, (Streamed(("first",), (3,), 5, None, Unrolled(("first",), 1)),)) == {
+        "first": Knobs(1, "Latency")
     }
 
 
