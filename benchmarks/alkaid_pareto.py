@@ -109,7 +109,8 @@ def synthesized_alkaid(logic: Any, cutoff: float, folder: Path, part: Part) -> R
     run_yosys(commands, folder=folder, log=folder / "flatten.log")
     digest = hashlib.sha256((folder / "rtl" / "network.sv").read_bytes()).hexdigest()
     file = HashedFile("rtl/network.sv", digest)
-    signature = Signature(FORMAT, "network", "network", len(pipeline.logic), 1, (), (), (), (file,))
+    latency = len(pipeline.logic)
+    signature = Signature(FORMAT, "network", "network", latency, 1, (0,), (latency,), (), (), (), (file,))
     (folder / "signature.json").write_bytes(signature_to_json(signature))
     return synthesize(folder, part).total
 

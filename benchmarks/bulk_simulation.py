@@ -27,7 +27,8 @@ from yardstick.networks import Network, networks
 from yardstick.stopwatch import Stopwatch, stopwatch
 from yardstick.trace import OWN, traced
 
-from flow.rtl.packing import word_count
+from flow.graph.store import load_graph
+from flow.rtl.packing import meaningful, pack
 from flow.rtl.signature import Signature
 from flow.samples import load_samples
 from flow.simulate.bulk import FEW, bulk_model
@@ -63,14 +64,13 @@ def inputs_of(folder: Path, signature: Signature, count: int) -> tuple[NDArray[n
     """Return `count` packed inputs and, where the run has vectors, the results that they must give."""
     stored = folder / "vectors.npz"
     if stored.is_file():
-        with np.load(stored) as content:
-            words_in, words_out = content["inputs"], content["outputs"]
+        samples = load_samples(stored, load_graph(folder / "model.json"))
+        words_in, words_out = pack(signature.inputs, samples.inputs), pack(signature.outputs, samples.outputs)
         order = np.arange(count) % len(words_in)
         return words_in[order], words_out[order]
-    words = np.frombuffer(np.random.default_rng(0).bytes(8 * count * word_count(signature.inputs)), dtype=np.uint64)
-    words = words.reshape(count, -1).copy()
-    words[:, -1] &= np.uint64((1 << ((signature.input_bits - 1) % 64 + 1)) - 1)
-    return words, None
+    meaning = meaningful(signature.inputs)
+    words = np.frombuffer(np.random.default_rng(0).bytes(count * meaning.nbytes), dtype=np.uint64)
+    return words.reshape(count, *meaning.shape) & meaning, None
 
 
 def ours(folder: Path, count: int, *, quick: bool) -> Figures:

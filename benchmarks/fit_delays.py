@@ -259,8 +259,8 @@ def measure(structure: Structure, part: Part, out: Path) -> Measured:
         words = "\n".join(f"{draw.getrandbits(structure.width or 1):x}" for _ in range(WORDS))
         (folder / "rtl" / "rom.hex").write_text(f"{words}\n", encoding="utf-8")
         source = HashedFile("rtl/fit_top.sv", hashlib.sha256(text.encode()).hexdigest())
-        ports = [TensorPort(name, name, (1,), FixedType(bits, bits), 0) for name, bits in (("x", width), ("y", 16))]
-        signature = Signature(FORMAT, "fit", "fit_top", 1, 1, (ports[0],), (ports[1],), (), (source,))
+        ports = [TensorPort(name, name, (1,), FixedType(bits, bits), 0, 1) for name, bits in (("x", width), ("y", 16))]
+        signature = Signature(FORMAT, "fit", "fit_top", 1, 1, (0,), (1,), (ports[0],), (ports[1],), (), (source,))
         (folder / "signature.json").write_bytes(signature_to_json(signature))
         synthesize(folder, part)
         route(folder, part, clock_ns=2.0)

@@ -160,7 +160,7 @@ def test_engines_of_all_kinds_meet(tmp_path: Path) -> None:
 def test_the_signature_tells_the_edges_of_the_timeline() -> None:
     design = mixed()
     timeline, signature = design.timeline, design.signature
-    assert [(e.name, e.node, e.lanes, e.cycles) for e in signature.edges] == [
+    assert [(e.name, e.node, e.tensor.lanes, e.cycles) for e in signature.edges] == [
         (e.name, e.node, e.lanes, e.schedule.cycles) for e in timeline.edges
     ]
     assert (signature.latency_cycles, signature.interval_cycles) == (timeline.latency, timeline.interval)

@@ -11,33 +11,35 @@ module flow_small_net (
   output logic overrun_o
 );
 
+  // inputs
+  logic first_beat;
+  flow_interval_guard #(.Interval(1), .Beats(1), .Spacing(1)) u_interval (
+    .clk_i(clk_i),
+    .rst_i(rst_i),
+    .valid_i(valid_i),
+    .first_o(first_beat),
+    .overrun_o(overrun_o)
+  );
+  logic [9:0] edge_x;
+  assign edge_x = data_i;
+  logic valid_at_x;
+  assign valid_at_x = first_beat;
+
+  // cycle 1: hidden
+  logic [7:0] edge_hidden;
+
   // valid bits
   logic [3:0] valid_taps;
   flow_valid #(.Depth(3)) u_valid (
     .clk_i(clk_i),
     .rst_i(rst_i),
-    .valid_i(valid_i),
+    .valid_i(first_beat),
     .taps_o(valid_taps)
   );
-  logic valid_at_x;
-  assign valid_at_x = valid_taps[0];
   logic valid_at_hidden;
   assign valid_at_hidden = valid_taps[1];
   logic valid_at_out;
   assign valid_at_out = valid_taps[3];
-  flow_interval_guard #(.Interval(1)) u_interval (
-    .clk_i(clk_i),
-    .rst_i(rst_i),
-    .start_i(valid_i),
-    .overrun_o(overrun_o)
-  );
-
-  // inputs
-  logic [9:0] edge_x;
-  assign edge_x = data_i;
-
-  // cycle 1: hidden
-  logic [7:0] edge_hidden;
   flow_cone_hidden u_hidden (
     .clk_i(clk_i),
     .data_i(edge_x),
@@ -53,7 +55,7 @@ module flow_small_net (
   );
 
   // outputs
-  assign valid_o = valid_taps[3];
+  assign valid_o = valid_at_out;
   logic [7:0] late_hidden;
   flow_delay #(.Width(8), .Depth(2)) u_late_hidden (
     .clk_i(clk_i),
