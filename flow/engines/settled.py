@@ -3,7 +3,7 @@
 An accumulator holds the final sum one cycle early where the products of the last step change nothing that can be seen:
 weights that are zero, inputs that are, sums that saturate. What only passes data on shows the same, and a converter
 that spaces its beats has the next one ready while it waits, as has one that waits for elements which never change. A
-pool over a whole image has its result where the last beat changes nothing.
+pool over a whole image, and any window over one, has its result where the last beat changes nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from flow.engines.folded import Folded
 from flow.engines.lane import dense_of
 from flow.engines.line_buffer import LineBuffer
 from flow.engines.reducer import Reducer
-from flow.fixed import FixedArray, IntArray
+from flow.fixed import FixedArray, FixedType, IntArray
 from flow.graph.graph import Graph
 from flow.graph.nodes import Dense
 
@@ -67,6 +67,9 @@ class _Search:
                 self._set(block.output, self._without_last_step(choice))
             case Streamed(buffer=LineBuffer() as buffer, inner=Folded(accumulates=True)) as choice:
                 self._set(block.output, self._beats_without_last_step(choice, buffer))
+            case Streamed(buffer=LineBuffer(out=(1, 1)) as buffer, inner=Unrolled()) as choice:
+                windows = _step_before(self._source(choice).raw, choice.lanes_in[0], buffer)
+                self._set(block.output, self._beats(choice, windows, self._source(choice).type))
             case Streamed(buffer=Reducer() as reducer) as choice:
                 self._set(block.output, self._without_last_beat(choice, reducer))
             case Unrolled(nodes=nodes) | Streamed(nodes=nodes, buffer=None, inner=Unrolled()):
@@ -79,11 +82,11 @@ class _Search:
                 self._spaced(block, converter)
             case Fifo():
                 # the oldest beat stands at the exit as soon as the one before it has left
-                self.flags[block.output] = np.ones(self._beats(block.output), dtype=bool)
+                self.flags[block.output] = np.ones(self._shape(block.output), dtype=bool)
             case _:
                 pass
 
-    def _beats(self, name: str) -> tuple[int, int]:
+    def _shape(self, name: str) -> tuple[int, int]:
         """Return the shape of an edge's flags."""
         edge = self.edges[name]
         return len(self.values[edge.node].raw), len(edge.schedule.cycles)
@@ -150,19 +153,26 @@ class _Search:
         """Return what the accumulators of a beat's product give a cycle early."""
         assert isinstance(choice.inner, Folded)
         beat = beat_of(self.graph, choice)
-        (source,) = self.graph.feeding(self.graph.node(choice.nodes[0]))
-        windows = _windows(self.values[source.name].raw, choice.lanes_in[0], buffer)
+        source = self._source(choice)
+        windows = _windows(source.raw, choice.lanes_in[0], buffer)
         early = self._partial(dense_of(beat, choice.inner), choice.inner, FixedArray(windows, source.type), beat)
         final = self._final(choice.output)
         return FixedArray(early.raw.reshape(final.raw.shape), early.type)
 
     def _without_last_beat(self, choice: Streamed, reducer: Reducer) -> FixedArray:
         """Return what is made of the running results before the last beat."""
-        beat = beat_of(self.graph, choice)
-        (source,) = self.graph.feeding(self.graph.node(choice.nodes[0]))
-        beats = self.values[source.name].raw.reshape(-1, reducer.beats, choice.lanes_in[0])[:, :-1]
+        source = self._source(choice)
+        beats = source.raw.reshape(-1, reducer.beats, choice.lanes_in[0])[:, :-1]
         held = beats.max(axis=1) if reducer.op == "max" else beats.sum(axis=1)
-        known = {beat.inputs[0]: FixedArray(held, reducer.held(source.type))}
+        return self._beats(choice, held, reducer.held(source.type))
+
+    def _source(self, choice: Streamed) -> FixedArray:
+        return self.values[self.graph.node(choice.nodes[0]).inputs[0]]
+
+    def _beats(self, choice: Streamed, raw: IntArray, kind: FixedType) -> FixedArray:
+        """Return what the graph of a beat makes of raw integers of a type, as a whole tensor."""
+        beat = beat_of(self.graph, choice)
+        known = {beat.inputs[0]: FixedArray(raw, kind)}
         for node in beat.nodes[1:]:
             known[node.name] = node.evaluate(tuple(known[name] for name in node.inputs))
         final = self._final(choice.output)
@@ -221,6 +231,20 @@ def _windows(raw: IntArray, lanes: int, buffer: LineBuffer) -> IntArray:
     column = np.arange(buffer.out[1])[:, None] * buffer.stride[1] + np.arange(buffer.kernel[1])
     found = padded[:, row[:, None, :, None], column[None, :, None, :]]
     return found.reshape(len(raw) * buffer.windows, -1)
+
+
+def _step_before(raw: IntArray, lanes: int, buffer: LineBuffer) -> IntArray:
+    """Return the only window as it stands a step before it is complete: each beat in the place of the one before it.
+
+    What is still there of the image before is taken from the vector before.
+    """
+    beats = raw.reshape(len(raw), buffer.beats, lanes)
+    both = np.concatenate([np.roll(beats, 1, axis=0), beats], axis=1)
+    row, column = np.arange(buffer.kernel[0]) - buffer.top, np.arange(buffer.kernel[1]) - buffer.left
+    place = row[:, None] * buffer.columns + column
+    inside = (row >= 0)[:, None] & (row < buffer.rows)[:, None] & (column >= 0) & (column < buffer.columns)
+    found = np.where(inside[..., None], both[:, np.maximum(place - 1 + buffer.beats, 0) % (2 * buffer.beats)], 0)
+    return found.reshape(len(raw), -1)
 
 
 def _varying(final: IntArray) -> Flags:

@@ -147,10 +147,13 @@ class _Pass:
         if graph.io_type != "io_stream":
             return whole_tensors(graph)
         arrivals = []
-        for node in (graph.node(name) for name in graph.inputs):
+        nodes = tuple(graph.node(name) for name in graph.inputs)
+        most = max(_pixels(node) for node in nodes)
+        for node in nodes:
             lanes = self.cadence.pixels * node.shape[-1]
             beats = -(-node.size // lanes)
-            whole = len(node.shape) < 2 or node.size % lanes or beats == 1
+            # beats of all inputs come together: tensors of fewer pixels come whole
+            whole = _pixels(node) < most or node.size % lanes or beats == 1
             arrivals.append(Arrival(node.size, 1, 1) if whole else Arrival(lanes, beats, self.cadence.spacing))
         ends = [graph.node(name) for name in graph.outputs]
         return Traffic(tuple(arrivals), beats_out=len(ends) == 1 and len(ends[0].shape) > 1)
