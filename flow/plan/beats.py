@@ -152,4 +152,4 @@ class StreamedWays:
 def _beat_space(space: Space, run: tuple[str, ...], pixels: int) -> Space:
     """Return what can be planned for one beat of a run."""
     beat = beat_graph(space.graph, run, pixels)
-    return replace(space, graph=beat, runs=(computed(beat),), reuse=())
+    return replace(space, graph=beat, runs=(computed(beat),))

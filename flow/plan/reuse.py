@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from flow.engines.folded_choices import foldable, reuse_factors
 from flow.graph.graph import Graph
-from flow.graph.nodes import Dense
+from flow.graph.nodes import Conv, Dense
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +50,29 @@ def used_by_hls4ml(n_in: int, n_out: int, reuse_factor: int, strategy: str = "Re
 
 
 def wishes(graph: Graph, groups: tuple[tuple[str, ...], ...]) -> tuple[Reuse, ...]:
-    """Return the asked reuse factors of all runs that begin with a dense layer, with those that will be used.
+    """Return the asked reuse factors of all runs that begin with a matrix product, with those that will be used.
 
-    The nearest smaller one is used where none is exact. A reuse factor of 1 is what the unrolled layer has, whatever
-    the strategy.
+    A convolution's is that of one place. The nearest smaller one is used where none is exact. A reuse factor of 1 is
+    what the unrolled layer has, whatever the strategy.
     """
     by_label = {asked.label: asked for asked in graph.asked}
     found = []
     for run in groups:
         head = graph.node(run[0])
         asked = by_label.get(head.label)
-        if asked is None or not isinstance(head, Dense) or not foldable(graph, run):
+        matrix = _matrix(graph, run)
+        if asked is None or matrix is None:
             continue
-        exist = reuse_factors(graph, head)
+        exist = reuse_factors(graph, matrix)
         used = exist[bisect_right(exist, asked.reuse_factor) - 1]
-        theirs = used_by_hls4ml(head.n_in, head.n_out, asked.reuse_factor, asked.strategy)
+        theirs = used_by_hls4ml(matrix.n_in, matrix.n_out, asked.reuse_factor, asked.strategy)
         found.append(Reuse(head.label, head.name, asked.reuse_factor, asked.strategy, used, theirs))
     return tuple(found)
+
+
+def _matrix(graph: Graph, run: tuple[str, ...]) -> Dense | None:
+    """Return the matrix product with which a run begins, None where it begins with none that can be folded."""
+    head = graph.node(run[0])
+    if isinstance(head, Conv):
+        return head.matrix
+    return head if isinstance(head, Dense) and foldable(graph, run) else None

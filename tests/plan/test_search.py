@@ -9,7 +9,6 @@ import pytest
 
 from flow.device.delays import delays_of
 from flow.device.parts import find_part
-from flow.engines.dataflow import dataflow
 from flow.engines.engine import Unrolled
 from flow.plan import options
 from flow.plan.frontier import KINDS, NO_LIMIT, Points, Room, area_of, best, counted
@@ -47,9 +46,9 @@ def exhaustive(space, segment: Segment, cycles: int, interval: int) -> float:
     least = float("inf")
     for parts in product(*ways):
         found = Found(0, 0.0, (), parts)
-        planned, depths, busy = worked_out(space, found, segment)
-        if depths.cycles <= cycles and busy <= interval:
-            least = min(least, area_of(resources_of(space, planned), PART))
+        planned, depths, flow = worked_out(space, found, segment)
+        if depths.cycles <= cycles and flow.timeline.interval <= interval:
+            least = min(least, area_of(resources_of(space, planned, flow.blocks), PART))
     return least
 
 
@@ -70,10 +69,10 @@ def test_the_least_area_is_that_of_an_exhaustive_search(monkeypatch, seed):
         return
     areas = []
     for one in found:
-        planned, depths, busy = worked_out(space, one, segment)
+        planned, depths, flow = worked_out(space, one, segment)
         assert depths.cycles <= one.cycles <= cycles  # exact cycles are never more than searched
-        assert busy <= interval
-        areas.append(area_of(resources_of(space, planned), PART))
+        assert flow.timeline.interval <= interval
+        areas.append(area_of(resources_of(space, planned, flow.blocks), PART))
     assert expected - 1e-12 <= min(areas) <= expected * GAP
 
 
@@ -105,13 +104,12 @@ def test_searched_resources_are_those_of_the_plan():
     found = Search(space, segment, Options(space, WITHIN_NS), Room.on(PART, NO_LIMIT, NO_LIMIT)).found()
     assert len(found) > 10
     for one in found:
-        planned, depths, _ = worked_out(space, one, segment)
-        flow = dataflow(graph, tuple(p.choice for p in planned))
+        planned, depths, flow = worked_out(space, one, segment)
         assert depths.cycles == flow.timeline.latency
         if not any(isinstance(p.choice, Unrolled) for p in planned):
             assert one.cycles == depths.cycles
             # the search takes each half block for a whole one; the plan lets two pieces share one
             pieces = [p.resources for p in planned]
-            pieces += [c.resources for c in planned_converters(graph, flow, PART)]
+            pieces += [c.resources for c in planned_converters(graph, flow.blocks, PART)]
             assert one.counts == tuple(np.sum([counted(piece) for piece in pieces], axis=0))
-            assert all(np.array(one.counts) >= counted(resources_of(space, planned)))
+            assert all(np.array(one.counts) >= counted(resources_of(space, planned, flow.blocks)))
