@@ -89,7 +89,7 @@ def _bulk(run: Context, vectors: Vectors) -> BulkReport:
     graph, signature = load_graph(project.model), load_signature(project.signature)
     model = bulk_model(project.folder, inferences=vectors.count)
     words = model.run(vectors.words_in, progress=run.progress.count).words_out
-    wrong = int(np.any(words != vectors.words_out, axis=1).sum())
+    wrong = int(np.any(words != vectors.words_out, axis=(1, 2)).sum())
     labels = load_samples(project.inputs, graph).labels
     scores = unpack(signature.outputs, words)[graph.outputs[0]]
     bulk = BulkReport(len(words), wrong, accuracy(scores, labels))
