@@ -12,8 +12,11 @@ from flow.frontend.border.affine import affine
 from flow.frontend.border.convolution import CONVOLUTIONS, convolution
 from flow.frontend.border.copy import Copy, label_for
 from flow.frontend.border.dense import dense
+from flow.frontend.border.layer_norm import layer_norm
+from flow.frontend.border.merge import dot, merge
 from flow.frontend.border.pooling import POOLINGS
 from flow.frontend.border.shape import MOVES
+from flow.frontend.border.softmax import softmax
 from flow.frontend.border.types import fixed_type
 from flow.graph.graph import Graph
 from flow.graph.nodes import AnyNode, Input, Reshape
@@ -67,7 +70,7 @@ def _add(copy: Copy, layer: Any) -> None:
     copy.made_by.update(dict.fromkeys((str(tensor) for tensor in layer.outputs), name))
 
 
-def _node(  # noqa: PLR0911 (one per kind of layer)
+def _node(  # noqa: PLR0911, PLR0912 (one per kind of layer)
     copy: Copy, kind: str, layer: Any, where: str, common: dict[str, Any]
 ) -> AnyNode:
     match kind:
@@ -85,6 +88,14 @@ def _node(  # noqa: PLR0911 (one per kind of layer)
             return POOLINGS[kind](copy, layer, where, common)
         case _ if kind in MOVES:
             return MOVES[kind](copy, layer, where, common)
+        case "Merge":
+            return merge(copy, layer, where, common)
+        case "Dot":
+            return dot(copy, layer, where, common)
+        case "Softmax":
+            return softmax(copy, layer, where, common)
+        case "LayerNormalization":
+            return layer_norm(copy, layer, where, common)
         case "Reshape":
             return Reshape(**{**common, "type": copy.type_before(common)})
         case _:
