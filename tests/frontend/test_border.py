@@ -238,23 +238,11 @@ def test_notes_name_what_does_not_fit() -> None:
 @pytest.mark.parametrize(
     ("layer", "precision", "part"),
     [
-        (activation_layer("a", "x", 4, "sigmoid"), {}, "layer 'my a'.*'sigmoid' is not supported"),
-        (activation_layer("a", "x", 4, "binary_tanh"), {"result": "ap_fixed<4,2>"}, "binary_tanh"),
+        (activation_layer("a", "x", 4, "gelu"), {}, "layer 'my a'.*'gelu' is not supported; linear, relu"),
         (
-            {"name": "a", "class_name": "LeakyReLU", "activation": "leaky_relu", "activ_param": 0.3, "n_in": 4},
-            {"param": "ap_fixed<8,1>"},
-            "slope.*not a power of two",
-        ),
-        (
-            {"name": "a", "class_name": "ThresholdedReLU", "activation": "thresholded_relu", "activ_param": 1.0}
-            | {"n_in": 4},
-            {"param": "ap_fixed<8,2>"},
-            "thresholded_relu",
-        ),
-        (
-            {"name": "a", "class_name": "Softmax", "activation": "softmax", "n_in": 4, "axis": -1},
+            {"name": "a", "class_name": "UnaryLUT", "table_data": np.zeros(256), "activation": "unary_lut"},
             {},
-            r"layer 'my a' \(Softmax\)",
+            r"layer 'my a' \(UnaryLUT\)",
         ),
         (activation_layer("a", "x", 4), {"result": "ap_fixed<8,3,AP_RND,AP_SAT,2>"}, "saturation bits"),
         (activation_layer("a", "x", 4), {"result": "ap_fixed<2000,3>"}, "1 to 1024 bits"),

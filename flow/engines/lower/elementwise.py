@@ -19,7 +19,7 @@ def lower_elementwise(
         case Quantize():
             return tuple(assigned(builder, element, source.fraction, node.type) for element in elements)
         case Relu():
-            rectify = _rectified if node.slope_type is None else _leaky
+            rectify = _rectified if node.slope_type is None else lower_leaky
             return tuple(rectify(builder, node, element, source) for element in elements)
         case Affine():
             return _scaled(builder, node, elements, source)
@@ -45,7 +45,7 @@ def _rectified(builder: ConeBuilder, node: Relu, element: Sum, source: FixedType
     return Sum((Term(builder.limit(builder.select(value, value, zero), target)),))
 
 
-def _leaky(builder: ConeBuilder, node: Relu, element: Sum, source: FixedType) -> Sum:
+def lower_leaky(builder: ConeBuilder, node: Relu, element: Sum, source: FixedType) -> Sum:
     """Return the assignment of positive elements, else that of their product with the slope."""
     assert node.slope_type is not None
     value = total(builder, element)

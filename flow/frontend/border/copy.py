@@ -8,6 +8,9 @@ from typing import Any
 from flow.fixed import FixedType
 from flow.graph.nodes import AnyNode
 
+_MERGED = "bnbt_"
+"""What hls4ml puts before the name of a batch normalization that it merged with a sign."""
+
 
 class Copy:
     """Gather nodes and notes while the layers are read in order."""
@@ -36,9 +39,10 @@ class Copy:
 
 def label_for(name: str, label_of: Mapping[str, str]) -> str:
     """Return the user's label of an hls4ml layer; layers that hls4ml derives (`fc1_relu`) belong to their base."""
-    stem = name
-    while stem not in label_of:
-        stem, separator, _ = stem.rpartition("_")
-        if not separator:
-            return name
-    return label_of[stem]
+    for base in (name, name.removeprefix(_MERGED)):
+        stem, separator = base, "_"
+        while stem not in label_of and separator:
+            stem, separator, _ = stem.rpartition("_")
+        if stem in label_of:
+            return label_of[stem]
+    return name

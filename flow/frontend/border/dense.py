@@ -11,7 +11,15 @@ from flow.errors import UserError
 from flow.fixed import FixedType, IntArray, Overflow
 from flow.frontend.border.copy import Copy
 from flow.frontend.border.signs import multiplies_signs
-from flow.frontend.border.types import fixed_type, frozen, is_integer, is_one_bit, no_integer_bits, no_small_to_integer
+from flow.frontend.border.types import (
+    fixed_type,
+    frozen,
+    is_integer,
+    is_one_bit,
+    is_xnor,
+    no_integer_bits,
+    no_small_to_integer,
+)
 from flow.frontend.border.weights import codes_of
 from flow.graph.nodes import Dense
 
@@ -48,6 +56,8 @@ def products(copy: Copy, layer: Any, where: str, x: FixedType) -> Products:
     source, stored = layer.get_input_variable().type.precision, layer.weights["weight"].type.precision
     if is_one_bit(source) and is_one_bit(stored) and not multiplies_signs(layer):
         raise UserError(f"{where}: one-bit inputs times one-bit weights are not supported here; use 2 bits")
+    if is_xnor(source) and is_integer(stored) and stored.width == 2 and np.any(layer.weights["weight"].data < -1):
+        raise UserError(f"{where}: weights of -2 in int<2> times binary inputs are not supported; use int<3>")
     weights, weight_type = codes_of(copy, layer, "weight", x, where)
     bias, bias_type = codes_of(copy, layer, "bias", None, where)
     accumulator_precision = layer.get_attr("accum_t").precision
@@ -63,6 +73,8 @@ def products(copy: Copy, layer: Any, where: str, x: FixedType) -> Products:
 
 def check_sums(copy: Copy, layer: Any, where: str, node: Dense, x: FixedType) -> None:
     """Refuse sums whose order matters in another strategy than the reference's; note those that can wrap."""
+    if multiplies_signs(layer):
+        return  # counts, whose accumulator must not overflow
     if str(layer.get_attr("strategy", "latency")).lower() != "latency" and not node.is_linear(x):
         raise UserError(
             f"{where}: strategy '{layer.get_attr('strategy')}' adds in another order than the reference, and the "

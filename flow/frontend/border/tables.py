@@ -82,7 +82,7 @@ def _check_numbers(node: Table, source: FixedType, where: str) -> None:
     largest = max(-source.lo, source.hi) * node.entries >> max(0, node.span_bits + source.fraction)
     largest <<= max(0, -node.span_bits - source.fraction)
     if source.integer <= -_DIVISOR_BITS or (largest + node.entries).bit_length() > _INT_BITS:
-        most = _INT_BITS - 1 - node.entries.bit_length() + node.span_bits
+        most = _INT_BITS - (node.entries - 1).bit_length() + node.span_bits - (not source.signed)
         raise UserError(
             f"{where}: input type {source} is not supported: hls4ml's numbers of table entries overflow; use "
             f"{1 - _DIVISOR_BITS} to {most} integer bits"
