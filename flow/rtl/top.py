@@ -41,6 +41,7 @@ from flow.files import replace_folder, write_whole
 from flow.graph.graph import Graph
 from flow.latency.schedule import Schedule, latest
 from flow.latency.timeline import Edge as TimedEdge
+from flow.rtl.named import named_top
 from flow.rtl.printer import print_memory, print_module
 from flow.rtl.signature import FORMAT, Edge, HashedFile, Signature, StoredMemory, TensorPort, signature_to_json
 
@@ -379,6 +380,9 @@ def write_rtl(folder: Path, modules: tuple[Module, ...], signature: Signature) -
     Replaces what lies there; the hand-written modules that are instantiated are copied beside the generated ones.
     """
     texts = {f"rtl/{module.name}.sv": print_module(module).encode() for module in modules}
+    named = named_top(signature)
+    if named is not None:
+        texts[f"rtl/{named.name}.sv"] = print_module(named).encode()
     used = {item.module for module in modules for item in module.items if isinstance(item, Instance)}
     for name in used - {module.name for module in modules}:
         texts[f"rtl/{name}.sv"] = hand_written_text(name).encode()
