@@ -309,6 +309,7 @@ class _Top:
     def _add_sink(self) -> None:
         taps = {segment.name: segment.taps for segment in self.segments.values() if segment.name in self.begun}
         unread = [self.data[name] for name in self.edges if name not in self.read]
+        unread += [FIRST] if all(port.beats > 1 for port in self.inputs) else []
         watched = (*taps.values(), *self.valid.values(), *unread)
         sink = Unary("^", Join(tuple(whole(signal) for signal in watched)))
         self.items += [Comment("what only benches read"), Wire(Signal("unused_taps", 1), sink)]

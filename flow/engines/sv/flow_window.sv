@@ -45,7 +45,7 @@ module flow_window #(
   end
 
   // steps: a beat, or time itself once the image has come
-  logic step, idle_step, flushing_q;
+  logic step, idle_step;
   assign step = valid_i | idle_step;
 
   // beats of the image that have come
@@ -98,7 +98,7 @@ module flow_window #(
   end
 
   if (Flushes) begin : gen_flush
-    logic due;
+    logic flushing_q, due;
     always_ff @(posedge clk_i) begin
       if (rst_i) begin
         flushing_q <= 1'b0;
@@ -124,7 +124,6 @@ module flow_window #(
       end
     end
   end else begin : gen_no_flush
-    assign flushing_q = 1'b0;
     assign idle_step = 1'b0;
   end
 
