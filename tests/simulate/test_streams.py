@@ -87,6 +87,14 @@ STREAM_FAULTS: dict[str, tuple[dict[str, str], str]] = {
     ),
     "garbage captured on the input of one beat": ({"if (first) k_q": "if (valid_i) k_q"}, "stream gaps timeline"),
     "input of one beat captured at any time": ({"if (first) k_q": "k_q"}, "stream gaps timeline"),
+    "input of one beat gathered from all": (
+        {"if (first) k_q <= k_data;": "if (valid_i) k_q <= first ? k_data : k_q | k_data;"},
+        "stream gaps timeline",
+    ),
+    "lane beyond the tensor added": (
+        {"9'(x0) + 9'(k_q)};": "9'(x0) + 9'(k_q) + (due_q[4] ? 9'(x1) : 9'd0)};"},
+        "stream gaps timeline",
+    ),
     "pixels read a cycle late": ({"x0 = x_q[7:0];": "x0 = x_data[7:0];"}, "stream gaps timeline"),
     "beats that no reset counts anew": (
         {"{beat_q, wait_q, x_valid_q,": "{wait_q, x_valid_q,", "logic [1:0] beat_q,": "logic [1:0] beat_q = 2'd0,"},
