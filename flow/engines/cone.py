@@ -372,13 +372,20 @@ class ConeBuilder:
 
     def maximum(self, a: int, b: int) -> int:
         """Append the larger one of two values."""
+        a, b = self._constant_last(a, b)
         (alo, ahi), (blo, bhi) = self._ranges[a], self._ranges[b]
         return self.select(self.add(a, b, subtract=True), a, b, (max(alo, blo), max(ahi, bhi)))
 
     def minimum(self, a: int, b: int) -> int:
         """Append the smaller one of two values."""
+        a, b = self._constant_last(a, b)
         (alo, ahi), (blo, bhi) = self._ranges[a], self._ranges[b]
         return self.select(self.add(a, b, subtract=True), b, a, (min(alo, blo), min(ahi, bhi)))
+
+    def _constant_last(self, a: int, b: int) -> tuple[int, int]:
+        """Return two values so that a difference from 0 is no adder."""
+        lo, hi = self._ranges[a]
+        return (b, a) if lo == hi else (a, b)
 
     def multiply(self, a: int, b: int) -> int:
         """Append `a * b`, built from adders."""

@@ -9,7 +9,12 @@ from flow.fixed import Overflow, Rounding
 
 LEVEL_INPUTS = 4  # signals that one level decides on beside the bit that it passes
 NARROW_SUM = 2  # bits up to which a sum is a level of logic
-TABLE_LEVELS = 0.5  # of a table for each address bit that its first LUTs do not take
+TABLE_LEVELS = 0.5
+"""Levels of a table for each address bit beyond those of its first LUTs.
+
+Eight tables between registers, routed by nextpnr 0.11.1, took, in levels of the delay table: ECP5 1.1 (6 address bits),
+2.3 and 2.4 (8), 3.3 to 3.6 (10), 4.7 (12); iCE40UP5K 1.2, 3.0 and 3.6, 3.6 to 5.5, 6.2.
+"""
 
 
 def cell_delay(cell: Cell, delays: Delays) -> float:

@@ -44,6 +44,14 @@ def test_products_and_extremes_are_exact(a: Span, b: Span) -> None:
     exact_ranges(cone, (x, y))
 
 
+def test_extremes_with_zero_need_no_difference() -> None:
+    builder = ConeBuilder("cone", (Port("x", 1, -9, 9),))
+    x, zero = builder.read(0, 0), builder.constant(0)
+    assert builder.maximum(zero, x) == builder.maximum(x, zero) == builder.select(x, x, zero)
+    assert builder.minimum(zero, x) == builder.minimum(x, zero) == builder.select(x, zero, x)
+    assert builder.range(builder.maximum(x, builder.constant(9))) == (9, 9)
+
+
 @pytest.mark.parametrize("span", [*SPANS, (-128, 127), (0, 255), (-100, -7), (5, 200)])
 def test_squares_are_exact_and_take_half_the_rows(span: Span) -> None:
     builder = ConeBuilder("cone", (Port("x", 1, *span),))

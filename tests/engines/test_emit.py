@@ -11,7 +11,7 @@ import pytest
 
 from flow.engines.cone import Add, Cone, ConeBuilder, Constant, Limit, Op, Port, Read, Round, Select, run_cone
 from flow.engines.emit import cone_module
-from flow.engines.module import Binary, Module, Wire
+from flow.engines.module import Binary, Module, Rom, Wire
 from flow.engines.network import connect
 from flow.engines.pipeline import place
 from flow.engines.registers import held_bits
@@ -186,6 +186,21 @@ def test_dead_bits_are_not_registered() -> None:
     cone = Cone("sum", ports, ops, ((0, 255), (0, 255), (0, 510), (0, 15)), (3,))
     placement = place(connect((cone,), ("sum",)), (2,), DELAYS)
     assert sum(h.mask.bit_count() for h in held_bits(placement.cones[0])) == 2 * 4
+
+
+def test_a_table_holds_only_the_columns_that_are_read() -> None:
+    builder = ConeBuilder("table", (Port("x", 1, 0, 7),))
+    # bits 0 and 1 are equal, bit 2 is constant, bit 3 differs from them, bits 4 and 5 are read by nobody
+    entries = tuple(3 * (k % 3 == 1) + 4 + 8 * (k % 5 == 2) + 16 * (k % 4 == 3) + 32 * (k == 0) for k in range(8))
+    whole, part = builder.lookup(builder.read(0, 0), entries), FixedType(4, 4, signed=False)
+    cone = builder.finish((builder.limit(whole, part),))
+    placement = place(connect((cone,), ()), (0,), DELAYS)
+    (table,) = table_modules(placement.cones[0])
+    (rom,) = (item for item in table.items if isinstance(item, Rom))
+    assert rom.memory.width == 2
+    assert rom.memory.words == tuple((e & 1) | (e >> 2 & 2) for e in entries)
+    text = print_module(cone_module(placement.cones[0], (FixedType(3, 3, False),), part))
+    assert "{v1[1], 1'h1, {2{v1[0]}}}" in text
 
 
 def test_labels_cannot_leave_the_comment() -> None:
