@@ -88,11 +88,12 @@ class LineBuffer:
     def interval(self, arrival: Schedule) -> int:
         """Return the cycles before the next image may begin.
 
-        Beats of the next image move the last windows on as well as empty steps do, where both come every cycle.
+        Beats of the next image move the last windows on as well as empty steps do, where both come every cycle;
+        elsewhere its first beat may make the last step.
         """
         span = arrival.last - arrival.first + 1
         seamless = span == self.beats and self.pace == 1 and self.lead < self.beats
-        return span if seamless else span + self.flush * self.pace
+        return span if seamless or not self.flush else span - 1 + self.flush * self.pace
 
     def least_spacing(self, arrival: Schedule) -> int:
         """Return the least distance of two windows in cycles; 0 where there is one window only."""

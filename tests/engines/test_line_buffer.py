@@ -56,8 +56,8 @@ def test_steps_behind_the_last_beat_keep_the_pace() -> None:
 def test_the_interval_counts_the_steps_behind_the_last_beat_unless_the_next_image_brings_them() -> None:
     buffer = _buffer(Window(5, 6, 1, (3, 3), (1, 1), (1, 1, 1, 1)))
     assert buffer.interval(evenly(0, 30, 1)) == 30
-    assert buffer.interval(Schedule((*range(29), 30))) == 31 + 7
-    assert _buffer(Window(5, 6, 1, (3, 3), (1, 1), (1, 1, 1, 1)), pace=2).interval(evenly(0, 30, 2)) == 59 + 14
+    assert buffer.interval(Schedule((*range(29), 30))) == 30 + 7
+    assert _buffer(Window(5, 6, 1, (3, 3), (1, 1), (1, 1, 1, 1)), pace=2).interval(evenly(0, 30, 2)) == 58 + 14
 
 
 def _windows_of_beats(window: Window, pixels: int) -> list[list[set[int]]]:
