@@ -136,16 +136,18 @@ def test_registers_stand_where_the_tree_is_narrow() -> None:
         assert flip_flops <= at_most, total
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_room_in_the_period_saves_flip_flops(seed: int) -> None:
-    cones = chain(seed + 900, 2, size=60)
-    network = connect(cones, (cones[-1].name,))
-    tight = place(network, (1, 2), DELAYS)
-    roomy = place(network, (1, 2), DELAYS, within_ns=1.3 * tight.worst_ns)
-    assert roomy.worst_ns == pytest.approx(segments(roomy) + DELAYS.register_ns)
-    assert roomy.worst_ns <= max(1.3 * tight.worst_ns, tight.worst_ns) + 1e-6
-    count = [sum(h.mask.bit_count() for c in p.cones for h in held_bits(c)) for p in (tight, roomy)]
-    assert count[1] <= count[0]
+def test_room_in_the_period_saves_flip_flops() -> None:
+    count = [0, 0]  # over all: the search ends in local optima, so that one cone may lose
+    for seed in range(900, 930):
+        cones = chain(seed, 2, size=60)
+        network = connect(cones, (cones[-1].name,))
+        tight = place(network, (1, 2), DELAYS)
+        roomy = place(network, (1, 2), DELAYS, within_ns=1.3 * tight.worst_ns)
+        assert roomy.worst_ns == pytest.approx(segments(roomy) + DELAYS.register_ns)
+        assert roomy.worst_ns <= 1.3 * tight.worst_ns + 1e-6
+        for k, placement in enumerate((tight, roomy)):
+            count[k] += sum(h.mask.bit_count() for c in placement.cones for h in held_bits(c))
+    assert count[1] < 0.9 * count[0]
 
 
 def test_spare_registers_do_not_widen_the_cut() -> None:
