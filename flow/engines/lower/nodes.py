@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from flow.engines.cone import ConeBuilder
+from flow.engines.lower.activation import lower_activation
 from flow.engines.lower.convolution import lower_convolution
 from flow.engines.lower.dense import Solve, lower_dense
 from flow.engines.lower.elementwise import lower_elementwise
@@ -16,17 +17,22 @@ from flow.fixed import FixedType
 from flow.graph.node import Node
 from flow.graph.nodes import (
     Argmax,
+    BoundedRelu,
     Conv,
     Dense,
     DepthwiseConv,
     Dot,
     Embedding,
+    HardSigmoid,
     LayerNorm,
     LegacySoftmax,
     Merge,
     Pool,
+    PRelu,
     Rearrange,
+    Sign,
     Softmax,
+    Table,
 )
 
 
@@ -39,6 +45,8 @@ def lower_node(  # noqa: PLR0911 (one per family of nodes)
             return lower_dense(builder, node, args[0], sources[0], solve)
         case Conv() | DepthwiseConv():
             return lower_convolution(builder, node, args[0], sources[0], solve)
+        case Table() | PRelu() | BoundedRelu() | HardSigmoid() | Sign():
+            return lower_activation(builder, node, args[0], sources[0])
         case Merge():
             return lower_merge(builder, node, args, sources)
         case Dot():

@@ -16,10 +16,11 @@ from flow.frontend.border.layer_norm import layer_norm
 from flow.frontend.border.merge import dot, merge
 from flow.frontend.border.pooling import POOLINGS
 from flow.frontend.border.shape import MOVES
+from flow.frontend.border.signs import check_signs, count_signs, multiplies_signs, sign_of_normalized
 from flow.frontend.border.softmax import softmax
-from flow.frontend.border.types import fixed_type
+from flow.frontend.border.types import tensor_type
 from flow.graph.graph import Graph
-from flow.graph.nodes import AnyNode, Input, Reshape
+from flow.graph.nodes import AnyNode, Conv, Dense, Input, Reshape
 from flow.graph.verify import verify
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -51,11 +52,12 @@ def to_graph(model: Any, *, name: str, label_of: Mapping[str, str], notes: tuple
 def _add(copy: Copy, layer: Any) -> None:
     """Append the node of one layer."""
     name, kind = str(layer.name), str(layer.class_name)
+    label = label_for(name, copy.label_of)
+    where = f"layer '{label}' ({kind})"
+    check_signs(layer, where)
     if kind == "Clone":  # of a stream: the same tensor under other names
         copy.made_by.update(dict.fromkeys((str(tensor) for tensor in layer.outputs), copy.made_by[layer.inputs[0]]))
         return
-    label = label_for(name, copy.label_of)
-    where = f"layer '{label}' ({kind})"
     if not _IDENTIFIER.fullmatch(name):
         raise UserError(f"{where}: the name '{name}' is not legal in C++; letters, digits and _ are")
     variable = layer.get_output_variable()
@@ -64,9 +66,12 @@ def _add(copy: Copy, layer: Any) -> None:
         "label": label,
         "inputs": copy.feeding(layer) if kind != "Input" else (),
         "shape": tuple(int(n) for n in variable.shape),
-        "type": fixed_type(variable.type.precision, f"{where}: output"),
+        "type": tensor_type(variable.type.precision, f"{where}: output"),
     }
-    copy.append(_node(copy, kind, layer, where, common))
+    node = _node(copy, kind, layer, where, common)
+    if isinstance(node, Dense | Conv) and multiplies_signs(layer):
+        node = count_signs(copy, node, where)
+    copy.append(node)
     copy.made_by.update(dict.fromkeys((str(tensor) for tensor in layer.outputs), name))
 
 
@@ -82,8 +87,10 @@ def _node(  # noqa: PLR0911, PLR0912 (one per kind of layer)
             return convolution(copy, layer, where, common)
         case "BatchNormalization" | "ApplyAlpha":
             return affine(copy, layer, where, common)
-        case "Activation" | "ParametrizedActivation":
+        case "Activation" | "ParametrizedActivation" | "HardActivation" | "PReLU" | "TernaryTanh":
             return activation(copy, layer, where, common)
+        case "BatchNormalizationQuantizedTanh":
+            return sign_of_normalized(copy, layer, where, common)
         case _ if kind in POOLINGS:
             return POOLINGS[kind](copy, layer, where, common)
         case _ if kind in MOVES:
