@@ -17,15 +17,49 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import keras
 import numpy as np
 import tensorflow as tf
-from qkeras import QActivation, QDense, quantized_bits, quantized_relu
+from qkeras import QActivation, QConv2D, QDense, quantized_bits, quantized_relu
 
 BITS = 6
+WEIGHTED = (QDense, QConv2D)
 
 
 def seed_everything(seed: int) -> None:
     """Make training repeatable on one machine."""
     keras.utils.set_random_seed(seed)
     tf.config.experimental.enable_op_determinism()
+
+
+def dense(units: int, name: str, *, bits: int = BITS, l1: float = 0.0) -> keras.layers.Layer:
+    """Return a dense layer whose weights and biases are fixed<bits,1>; l1: as in `dense_network`."""
+    return QDense(
+        units,
+        name=name,
+        kernel_quantizer=quantized_bits(bits, 0, alpha=1),
+        bias_quantizer=quantized_bits(bits, 0, alpha=1),
+        kernel_initializer="lecun_uniform",
+        kernel_regularizer=keras.regularizers.L1(l1),
+    )
+
+
+def convolution(
+    filters: int, name: str, *, padding: str = "valid", bits: int = BITS, l1: float = 0.0
+) -> keras.layers.Layer:
+    """Return a convolution with a window of 3 × 3; bits and l1: as in `dense_network`."""
+    return QConv2D(
+        filters,
+        (3, 3),
+        padding=padding,
+        name=name,
+        kernel_quantizer=quantized_bits(bits, 0, alpha=1),
+        bias_quantizer=quantized_bits(bits, 0, alpha=1),
+        kernel_initializer="lecun_uniform",
+        kernel_regularizer=keras.regularizers.L1(l1),
+    )
+
+
+def relu(name: str, *, bits: int = BITS, integer: int = 1) -> keras.layers.Layer:
+    """Return a ReLU whose output is ufixed<bits,integer>."""
+    return QActivation(quantized_relu(bits, integer), name=name)
 
 
 def dense_network(
@@ -38,18 +72,9 @@ def dense_network(
     """
     layers: list[Any] = [keras.Input((sizes[0],), name="features")]
     for k, units in enumerate(sizes[1:], start=1):
-        layers.append(
-            QDense(
-                units,
-                name=f"dense{k}",
-                kernel_quantizer=quantized_bits(bits, 0, alpha=1),
-                bias_quantizer=quantized_bits(bits, 0, alpha=1),
-                kernel_initializer="lecun_uniform",
-                kernel_regularizer=keras.regularizers.L1(l1),
-            )
-        )
+        layers.append(dense(units, f"dense{k}", bits=bits, l1=l1))
         if k < len(sizes) - 1:
-            layers.append(QActivation(quantized_relu(bits, activation_integer), name=f"relu{k}"))
+            layers.append(relu(f"relu{k}", bits=bits, integer=activation_integer))
     return keras.Sequential(layers, name=name)
 
 
@@ -97,7 +122,7 @@ class Pruning(keras.callbacks.Callback):
         progress = min(1.0, (self.step - self.begin) / (self.end - self.begin))
         fraction = self.fraction * (1 - (1 - progress) ** 3)
         for layer in self.model.layers:
-            if isinstance(layer, QDense):
+            if isinstance(layer, WEIGHTED):
                 kernel = np.array(layer.kernel)
                 drop = np.argsort(np.abs(kernel), axis=None, kind="stable")[: int(fraction * kernel.size)]
                 kernel.flat[drop] = 0
@@ -107,14 +132,14 @@ class Pruning(keras.callbacks.Callback):
 def round_weights(model: keras.Model) -> None:
     """Replace the weights by their quantized values, which changes nothing that the model computes."""
     for layer in model.layers:
-        if isinstance(layer, QDense):
+        if isinstance(layer, WEIGHTED):
             layer.kernel.assign(layer.kernel_quantizer_internal(layer.kernel))
             layer.bias.assign(layer.bias_quantizer_internal(layer.bias))
 
 
 def save(model: keras.Model, path: Path) -> None:
     """Write a `.keras` file whose bytes depend on the model only."""
-    bare = keras.Sequential.from_config(model.get_config())  # without the optimizer and its state
+    bare = type(model).from_config(model.get_config())  # without the optimizer and its state
     bare.set_weights(model.get_weights())
     bare.save(path)
     with zipfile.ZipFile(path) as archive:
@@ -144,7 +169,7 @@ def agreement(model: keras.Model, x: np.ndarray, y: np.ndarray) -> float:
 
 def describe(model: keras.Model) -> str:
     """Say how many of the weights are zero."""
-    kernels = [np.array(layer.kernel) for layer in model.layers if isinstance(layer, QDense)]
+    kernels = [np.array(layer.kernel) for layer in model.layers if isinstance(layer, WEIGHTED)]
     total = sum(k.size for k in kernels)
     zero = sum(int((k == 0).sum()) for k in kernels)
     return f"{total} weights, {zero} of them zero ({zero / total:.0%})"

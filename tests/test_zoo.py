@@ -16,18 +16,38 @@ from flow.zoo import find_subject, zoo_names
 ROOT = Path(__file__).parents[1]
 SHARED = ROOT.parent / "shared"
 MODELS = ROOT / "models"
-SIZES = {"digits_mlp": (64, 32, 32, 10), "jet_tagger": (16, 64, 32, 32, 5), "wide_mlp": (256, 384, 384, 128)}
+# kernels of each network, those of convolutions as (rows, columns, channels, filters)
+KERNELS = {
+    "digits_mlp": ((64, 32), (32, 32), (32, 10)),
+    "jet_tagger": ((16, 64), (64, 32), (32, 32), (32, 5)),
+    "wide_mlp": ((256, 384), (384, 384), (384, 128)),
+    "digits_cnn": ((3, 3, 1, 6), (3, 3, 6, 16), (64, 10)),
+    "residual_cnn": ((3, 3, 1, 4), (3, 3, 4, 4), (3, 3, 4, 4), (64, 10)),
+    "anomaly_ae": ((64, 24), (24, 8), (8, 24), (24, 64)),
+}
 # other wishes for the same network
-OF_NETWORK = {name: name for name in SIZES} | {"digits_mlp_folded": "digits_mlp", "jet_tagger_folded": "jet_tagger"}
-BITS = {"digits_mlp": 6, "jet_tagger": 6, "wide_mlp": 8}
-LEAST_ZEROS = {"digits_mlp": 0.8, "jet_tagger": 0.45, "wide_mlp": 0.0}
-INPUT = {
-    "digits_mlp": (1 / 16, 0, 15 / 16),
+OF_NETWORK = {name: name for name in KERNELS} | {"digits_mlp_folded": "digits_mlp", "jet_tagger_folded": "jet_tagger"}
+BITS = dict.fromkeys(KERNELS, 6) | {"wide_mlp": 8}
+LEAST_ZEROS = dict.fromkeys(KERNELS, 0.45) | {"digits_mlp": 0.8, "wide_mlp": 0.0}
+INPUT = dict.fromkeys(KERNELS, (1 / 16, 0, 15 / 16)) | {
     "jet_tagger": (1 / 64, -32, 32 - 1 / 64),
     "wide_mlp": (1 / 256, 0, 255 / 256),
 }
-PAYLOAD = {"digits_mlp": (32, 20), "jet_tagger": (24, 10), "wide_mlp": (256, 416)}  # bytes of one inference
-LEAST_ACCURACY = {"digits_mlp": 0.95, "jet_tagger": 0.85}
+SHAPES = dict.fromkeys(KERNELS, (64,)) | {
+    "jet_tagger": (16,),
+    "wide_mlp": (256,),
+    "digits_cnn": (8, 8, 1),
+    "residual_cnn": (8, 8, 1),
+}
+PAYLOAD = {  # bytes of one inference
+    "digits_mlp": (32, 20),
+    "jet_tagger": (24, 10),
+    "wide_mlp": (256, 416),
+    "digits_cnn": (32, 24),
+    "residual_cnn": (32, 24),
+    "anomaly_ae": (32, 3),
+}
+LEAST_ACCURACY = {"digits_mlp": 0.95, "jet_tagger": 0.85, "digits_cnn": 0.97, "residual_cnn": 0.97}
 needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="../shared, with the public jets and models, is absent")
 
 
@@ -35,7 +55,7 @@ needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason="../shared, with t
 def networks():
     keras = pytest.importorskip("keras")
     pytest.importorskip("qkeras")
-    return {name: keras.models.load_model(MODELS / name / f"{name}.keras") for name in SIZES}
+    return {name: keras.models.load_model(MODELS / name / f"{name}.keras") for name in KERNELS}
 
 
 def vectors(name):
@@ -75,19 +95,19 @@ def test_requests_are_legal(name):
     assert link.fixed_ns(*PAYLOAD[OF_NETWORK[name]]).typical < request.budget_ns
 
 
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", KERNELS)
 def test_test_sets_lie_on_the_grid_of_the_input_type(name):
     x, y = vectors(name)
     step, low, high = INPUT[name]
     assert x.dtype == np.float32
     assert y.dtype == (np.int64 if name in LEAST_ACCURACY else np.float32)
-    assert x.shape == (len(y), SIZES[name][0])
+    assert x.shape == (len(y), *SHAPES[name])
     assert np.array_equal(np.rint(x / step) * step, x)
     assert low <= x.min()
     assert x.max() <= high
 
 
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", KERNELS)
 def test_model_files_carry_no_dates_nor_addresses(name):
     with zipfile.ZipFile(MODELS / name / f"{name}.keras") as archive:
         assert "date_saved" not in json.loads(archive.read("metadata.json"))
@@ -95,13 +115,13 @@ def test_model_files_carry_no_dates_nor_addresses(name):
         assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
-@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("name", KERNELS)
 def test_weights_have_their_bits_and_zeros(name, networks):
     convert = pytest.importorskip("keras").ops.convert_to_numpy
-    dense = [layer for layer in networks[name].layers if "dense" in layer.name]
-    assert (dense[0].kernel.shape[0], *(layer.units for layer in dense)) == SIZES[name]
+    weighted = [layer for layer in networks[name].layers if hasattr(layer, "kernel")]
+    assert tuple(tuple(layer.kernel.shape) for layer in weighted) == KERNELS[name]
     half = 2 ** (BITS[name] - 1)
-    for layer in dense:
+    for layer in weighted:
         for tensor in (layer.kernel, layer.bias):
             raw = convert(tensor) * half
             assert np.array_equal(raw, np.rint(raw))
@@ -127,6 +147,36 @@ def test_the_digits_were_held_out():
     assert np.array_equal(x, x_test)
     assert np.array_equal(y, y_test)
     assert len(x_train) + len(x_test) == 1797
+
+
+@pytest.mark.parametrize("name", ["digits_cnn", "residual_cnn"])
+def test_the_pictures_are_those_of_digits_mlp(name):
+    x, y = vectors(name)
+    rows, classes_of_rows = vectors("digits_mlp")
+    assert np.array_equal(x.reshape(len(x), -1), rows)
+    assert np.array_equal(y, classes_of_rows)
+
+
+def test_the_score_of_anomaly_ae_tells_other_digits_from_ones(networks):
+    metrics = pytest.importorskip("sklearn.metrics")
+    x, y = vectors("anomaly_ae")
+    scores = networks["anomaly_ae"].predict(x, verbose=0).ravel()
+    assert set(y) == {0, 1}
+    assert metrics.roc_auc_score(y, scores) > 0.99
+
+
+def test_the_ones_of_anomaly_ae_were_held_out():
+    metrics = pytest.importorskip("sklearn.metrics")
+    pytest.importorskip("qkeras")
+    from models.anomaly_ae.train import TRAIN, ones_and_others
+
+    x_train, x_test, y_test = ones_and_others()
+    x, y = vectors("anomaly_ae")
+    assert np.array_equal(x, x_test)
+    assert np.array_equal(y, y_test)
+    assert (len(x_train), len(x_train) + len(x_test)) == (TRAIN, 1797)
+    distance = ((x - x_train.mean(axis=0)) ** 2).sum(axis=1)  # without a network
+    assert metrics.roc_auc_score(y, distance) < 0.91
 
 
 def test_wide_mlp_cleans_better_than_averaging(networks):

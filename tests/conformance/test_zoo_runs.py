@@ -1,4 +1,4 @@
-"""The zoo's default network through all of the flow, and its synthesized netlist through the same bench."""
+"""Networks of the zoo through all of the flow, and their synthesized netlists through the same bench."""
 
 from __future__ import annotations
 
@@ -30,3 +30,43 @@ def test_digits_mlp_is_exact_in_hardware_and_as_a_netlist(tmp_path: Path) -> Non
     assert {check.name for check in netlist} >= {f"netlist: {name}" for name in ("stream", "latency", "gaps", "reset")}
     assert all(check.passed for check in netlist)
     assert report.resources.synthesized is not None
+
+
+@pytest.mark.eda
+@pytest.mark.campaign
+@pytest.mark.timeout(3600)
+def test_digits_cnn_is_exact_in_a_stream_and_as_a_netlist(tmp_path: Path) -> None:
+    pytest.importorskip("qkeras")
+    report = run_to("run", Options(model="digits_cnn", netlist=True, out=tmp_path))
+    assert report.verified, [check for check in report.checks if not check.passed]
+    assert report.verdict == "met"
+    assert report.bit_exact is not None
+    assert (report.bit_exact.vectors, report.bit_exact.mismatches) == (500, 0)
+    assert report.timeline is not None
+    assert report.timeline.beats_wrong == 0
+    assert report.latency.cycles_simulated == report.latency.cycles_predicted
+    assert report.ii.cycles_simulated == report.ii.cycles_predicted
+    (picture,) = report.plan.inputs
+    assert picture.beats * picture.lanes == 64
+    streams = [engine for engine in report.plan.engines if engine.stream is not None]
+    assert [engine.stream.windows for engine in streams[:2] if engine.stream] == [64, 16]
+    assert report.accuracy is not None
+    assert report.accuracy.rtl == report.accuracy.hls4ml == report.accuracy.framework
+    assert report.accuracy.rtl >= 0.97
+    netlist = [check for check in report.checks if check.name.startswith("netlist: ")]
+    assert {check.name for check in netlist} >= {f"netlist: {name}" for name in ("stream", "latency", "gaps", "reset")}
+    assert report.resources.synthesized is not None
+
+
+@pytest.mark.eda
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("name", ["residual_cnn", "anomaly_ae"])
+def test_branches_that_meet_are_exact(name: str, tmp_path: Path) -> None:
+    pytest.importorskip("qkeras")
+    report = run_to("simulate", Options(model=name, vectors="300", out=tmp_path))
+    assert report.verified, [check for check in report.checks if not check.passed]
+    assert report.verdict == "met"
+    assert report.bit_exact is not None
+    assert (report.bit_exact.vectors, report.bit_exact.mismatches) == (300, 0)
+    assert report.latency.cycles_simulated == report.latency.cycles_predicted
+    assert any(between.kind == "fifo" for between in report.plan.converters) == (name == "residual_cnn")
