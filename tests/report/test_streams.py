@@ -30,7 +30,7 @@ from flow.report.report import Report, load_report, report_to_json
 from flow.report.streams import is_streamed
 from flow.report.terminal import print_report
 from tests.commands import tiny_graph
-from tests.conformance.stream_design import HIDDEN, PIXELS, SPACING, stream_graph
+from tests.report.skip_graph import HIDDEN, PIXELS, SPACING, skip_graph
 from tests.streaming import PART, by_pixels, streamed
 
 
@@ -48,7 +48,7 @@ def report_of(graph: Graph, choices: tuple[Choice, ...], traffic: Traffic) -> Re
 
 @pytest.fixture(scope="module")
 def report() -> Report:
-    graph = stream_graph()
+    graph = skip_graph()
     choices = (
         streamed(graph, ("conv", "relu"), 1, depth=2, pace=SPACING, store="lutram"),
         streamed(graph, ("sum",), 1),
@@ -96,7 +96,7 @@ def test_what_waits_for_another_branch_is_told(report):
 
 
 def test_a_pool_over_everything_keeps_a_running_result():
-    graph = stream_graph()
+    graph = skip_graph()
     x, window = graph.node("x"), Window(5, 6, 2, (5, 6), (5, 6), (0, 0, 0, 0))
     pool = Pool(
         name="pool", label="p", inputs=("x",), shape=(1, 1, 2), type=PIXELS, window=window, op="max", accumulator=PIXELS
@@ -147,4 +147,4 @@ def test_whole_tensors_have_no_such_table():
 
 def test_the_weights_of_convolutions_count():
     # two kernels of 4-bit weights, 3 x 3 x 2 x 2 and 2 x 2 x 2 x 3, with 2 and 3 biases; every one of 30 and 4 places
-    assert work_of(stream_graph()) == (30 * 36 + 4 * 24, -(-(36 + 2 + 24 + 3) * 4 // 8))
+    assert work_of(skip_graph()) == (30 * 36 + 4 * 24, -(-(36 + 2 + 24 + 3) * 4 // 8))
