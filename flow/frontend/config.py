@@ -340,9 +340,11 @@ def _type(text: Any, where: str, *, auto: bool = True) -> str:
     if not isinstance(text, str):
         raise UserError(f"{where}: {text!r} is not a fixed-point type; write for example fixed<16,6>")
     try:
-        return str(parse_type(text))
+        kind = parse_type(text)
     except UserError as error:
         raise UserError(f"{where}: {error}") from None
+    # an ap_int rounds, and numbers the rows of an embedding, as an ap_fixed does not
+    return f"{'' if kind.signed else 'u'}int<{kind.width}>" if "int" in text else str(kind)
 
 
 def _mapping(value: Any, where: str) -> Mapping[str, Any]:

@@ -73,7 +73,8 @@ def convert(source: Source, inputs: tuple[NDArray[np.float64], ...], folder: Pat
     )
     wrapping = overflow_notes(source.labels, raw_graph, framework)
     notes = tuple(dict.fromkeys((*source.notes, *raw_graph.notes, *wrapping)))
-    graph = run_passes(replace(raw_graph, notes=notes, asked=_asked(source, raw_graph)))
+    asked = _asked(source, raw_graph)
+    graph = run_passes(replace(raw_graph, notes=notes, asked=asked, io_type=source.io_type))
     checked = evaluate(graph, raw)
     for name in graph.outputs:
         _equal(graph, name, checked[name].raw, outputs[name], who="the graph after its passes")
@@ -81,10 +82,10 @@ def convert(source: Source, inputs: tuple[NDArray[np.float64], ...], folder: Pat
 
 
 def _asked(source: Source, graph: Graph) -> tuple[Asked, ...]:
-    """Return the wishes for layers with a matrix; hls4ml's knobs mean nothing for the others."""
-    dense = {node.label for node in graph.nodes if node.kind == "dense"}
+    """Return the wishes for layers with a kernel; hls4ml's knobs mean nothing for the others."""
+    kernels = {node.label for node in graph.nodes if node.kind in ("dense", "conv", "depthwise")}
     return tuple(
-        Asked(label, knobs.reuse_factor, knobs.strategy) for label, knobs in source.asked.items() if label in dense
+        Asked(label, knobs.reuse_factor, knobs.strategy) for label, knobs in source.asked.items() if label in kernels
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from flow.errors import UserError
-from flow.fixed import FixedType
+from flow.fixed import FixedType, Rounding
 from flow.frontend.records import Port, Record
 
 
@@ -46,5 +46,5 @@ def with_index_types(records: Sequence[Record]) -> tuple[Record, ...]:
                 f"'{source[0]}' is none, or feeds other layers too"
             )
         bits = max(1, (int(record.entry["vocab_size"]) - 1).bit_length())
-        types[source] = FixedType(bits, bits, signed=False)
+        types[source] = FixedType(bits, bits, signed=False, rounding=Rounding.TRN_ZERO)  # as an ap_uint
     return tuple(replace(r, owned={"result": types[r.port]}) if r.port in types else r for r in records)

@@ -6,9 +6,9 @@ framework makes of them. There, only float arithmetic may differ. The bound, per
 
     |difference| <= 2**-16 × (1 + n_in / 256) × largest sum of magnitudes
 
-A float32 has 24 significant bits; a sum of n terms and the few roundings of a scale or a normalization lose at most
-the last 8 (more for n beyond 256). A layer that ends in a quantizer of the model may differ by the step that such an
-error causes at a rounding boundary, and by nothing else. What is larger is a different function, and is refused.
+(see `slack`). A layer that ends in a quantizer of the model may differ by the step that such an error causes at a
+rounding boundary, one that hls4ml looks up in a table by a step of that table, and by nothing else. What is larger is a
+different function, and is refused.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 
 from flow.errors import UserError
 from flow.fixed import FixedArray, FixedType, IntArray, Overflow, Rounding, cast, from_float
+from flow.frontend.slack import slack, tolerance
 from flow.graph.graph import Graph, evaluate
-from flow.graph.nodes import Affine, AnyNode, Dense, Quantize, Relu
+from flow.graph.nodes import AnyNode
 
-BOUND = 2.0**-16
-_TERMS = 256
 # exact integers take a microsecond per product
 _GATE_PRODUCTS = 10_000_000
 _GATE_VECTORS = 256
@@ -71,9 +70,17 @@ class Fidelity:
 
 
 def probe_inputs(inputs: tuple[Floats, ...], graph: Graph) -> tuple[Floats, ...]:
-    """Return vectors for the gate: the first ones given, mirrored and enlarged so that limits are reached, and zero."""
+    """Return vectors for the gate: the first ones given, mirrored and enlarged so that limits are reached, and zero.
+
+    Row numbers of an embedding stay as they are.
+    """
     count = max(1, min(len(inputs[0]), _GATE_VECTORS, _GATE_PRODUCTS // (3 * max(1, graph.multiplications))))
-    return tuple(np.concatenate([x[:count], -x[:count], 8 * x[:count], np.zeros((1, *x.shape[1:]))]) for x in inputs)
+    probes = []
+    for name, x in zip(graph.inputs, inputs, strict=True):
+        numbers = any(node.kind == "embedding" for node in graph.consumers(name))
+        factors = (1, 1, 1) if numbers else (1, -1, 8)
+        probes.append(np.concatenate([*(factor * x[:count] for factor in factors), np.zeros((1, *x.shape[1:]))]))
+    return tuple(probes)
 
 
 def measure(
@@ -182,20 +189,21 @@ def _check_alone(
     built = {node.label for node in graph.nodes}
     free = [label for label in labels if label in probed and label not in built]
     values: dict[str, FixedArray] = {}
-    slack: dict[str, float] = {}
+    off: dict[str, float] = {}
     found: list[_Alone] = []
     for node in graph.nodes:
         if node.kind == "input":
             # the framework reads them as float32
             values[node.name] = inputs[node.name]
             largest = float(np.abs(values[node.name].to_float()).max(initial=0.0))
-            slack[node.name] = max(node.type.step, 2.0**-24 * largest)
+            off[node.name] = max(node.type.step, 2.0**-24 * largest)
             continue
-        (x,) = (values[name] for name in node.inputs)
-        values[node.name] = node.evaluate((x,))
-        slack[node.name] = _slack(node, x, slack[node.inputs[0]])
+        args = tuple(values[name] for name in node.inputs)
+        before = tuple(off[name] for name in node.inputs)
+        values[node.name] = node.evaluate(args)
+        off[node.name], allowed = slack(node, args, before), tolerance(node, args, before)
         if node.name not in chain:
-            slack[node.name] += node.type.step  # it may have rounded either way
+            off[node.name] += node.type.step + _finite(allowed)  # it may have rounded either way
             continue
         is_output = node.name in graph.outputs
         # where branches interleave, the layer that was fused into this one may stand further on
@@ -206,9 +214,9 @@ def _check_alone(
             if label not in probed or probed[label][0].size != node.size:
                 continue
             wanted = _limited(probed[label].reshape(-1, *node.shape), node.type, is_output=is_output)
-            error = _beyond_boundaries(node, x, values[node.name], wanted, slack[node.name])
-            tried.append(_Alone(node, label, error, slack[node.name], is_output))
-            if error <= slack[node.name]:
+            error = _beyond_boundaries(node, args, values[node.name], wanted, off=off[node.name], allowed=allowed)
+            tried.append(_Alone(node, label, error, off[node.name], is_output))
+            if error <= off[node.name]:
                 break
         layer = tried[-1] if tried[-1].error <= tried[-1].bound else tried[0]
         found.append(layer)
@@ -216,7 +224,7 @@ def _check_alone(
         # a float32 on the grid of the type is kept exactly; others by half a step
         values[node.name] = FixedArray(from_float(wanted, _nearest(node.type)), node.type)
         on_grid = _on_grid(layer.limited(wanted), node.type)
-        slack[node.name] = 0.0 if on_grid else node.type.step
+        off[node.name] = 0.0 if on_grid else node.type.step
     return tuple(found)
 
 
@@ -244,36 +252,27 @@ def _check_coverage(
             )
 
 
-def _slack(node: AnyNode, x: FixedArray, before: float) -> float:
-    """Return how far float arithmetic and an input off by `before` may move a node's output."""
-    given = np.abs(x.to_float())
-    if isinstance(node, Dense):
-        weights = np.abs(np.asarray(node.weights, dtype=np.float64)) * node.weight_type.step
-        bias = np.abs(np.asarray(node.bias, dtype=np.float64)) * node.bias_type.step
-        sums = given.reshape(len(given), -1) @ weights + bias
-        share = BOUND * (1 + node.n_in / _TERMS)
-        return share * float(sums.max(initial=0.0)) + before * float(weights.sum(axis=0).max(initial=0.0))
-    if isinstance(node, Affine):
-        scale = np.abs(np.asarray(node.scale, dtype=np.float64)) * node.scale_type.step
-        bias = np.abs(np.asarray(node.bias, dtype=np.float64)) * node.bias_type.step
-        return BOUND * float((given * scale + bias).max(initial=0.0)) + before * float(scale.max(initial=0.0))
-    if isinstance(node, Quantize | Relu):
-        return BOUND * 2.0**-6 * float(given.max(initial=0.0)) + before
-    return before
+def _finite(allowed: Floats | None) -> float:
+    return 0.0 if allowed is None else float(allowed[np.isfinite(allowed)].max(initial=0.0))
 
 
-def _beyond_boundaries(node: AnyNode, x: FixedArray, got: FixedArray, wanted: Floats, slack: float) -> float:
-    """Return the largest difference, leaving out elements that `slack` moves over a rounding boundary."""
+def _beyond_boundaries(
+    node: AnyNode, args: tuple[FixedArray, ...], got: FixedArray, wanted: Floats, *, off: float, allowed: Floats | None
+) -> float:
+    """Return the largest difference, without what a table allows and elements that `off` moves over a boundary."""
     difference = np.abs(got.to_float() - wanted)
-    if node.kind == "reshape" or node.type.step <= slack or not np.any(difference > slack):
+    if allowed is not None:
+        difference = np.where(np.isfinite(allowed), np.maximum(difference - allowed, 0.0), 0.0)
+    moves = node.kind in ("reshape", "rearrange")
+    if moves or node.type.step <= off or not np.any(difference > off):
         return float(difference.max(initial=0.0))
     fine = FixedType(
         node.type.width + _HIDDEN_BITS + 64, node.type.integer + 64, signed=True, rounding=Rounding.TRN,
         overflow=Overflow.SAT,
     )  # fmt: skip
-    before = replace(node, type=fine).evaluate((x,)).raw.astype(object)
-    shift = int(np.ceil(slack / fine.step)) + 1
-    for moved in (before - shift, before + shift):
+    unrounded = replace(node, type=fine).evaluate(args).raw.astype(object)
+    shift = int(np.ceil((off + _finite(allowed)) / fine.step)) + 1
+    for moved in (unrounded - shift, unrounded + shift):
         raw = cast(moved, fine.fraction, node.type, fine.width + 1)
         difference = np.minimum(difference, np.abs(FixedArray(raw, node.type).to_float() - wanted))
     return float(difference.max(initial=0.0))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from flow.errors import UserError
-from flow.fixed import FixedType, Overflow, from_float, parse_type
+from flow.fixed import FixedType, Overflow, Rounding, from_float, parse_type
 from flow.frontend.border import label_for
 from flow.frontend.config import Given, LayerTraits, UserConfig, check_config, read_config
 from flow.frontend.copies import UNMERGED, keep_apart
@@ -230,7 +230,7 @@ class Reference:
             types |= {variable: str(kind) for variable, kind in settled.items()}
             if record.entry["class_name"] == "Dot" and types["accum"] == "auto":
                 types["accum"] = self.config.default  # hls4ml cannot infer it; the next round knows the inputs
-        owned = {variable: str(kind) for variable, kind in record.owned.items()}
+        owned = {variable: _spelled(kind) for variable, kind in record.owned.items()}
         if generous:
             return types | owned
         if asked.whole is not None:
@@ -238,6 +238,13 @@ class Reference:
             types |= {variable: asked.whole for variable, default in traits.defaults.items() if default is None}
             return types | asked.precision
         return types | owned | asked.precision
+
+
+def _spelled(kind: FixedType) -> str:
+    """Return how hls4ml writes a type; one that takes whole numbers as an ap_int does is one."""
+    if (kind.fraction, kind.rounding, kind.overflow) == (0, Rounding.TRN_ZERO, Overflow.WRAP):
+        return f"{'' if kind.signed else 'u'}int<{kind.width}>"
+    return str(kind)
 
 
 def _table_types(record: Record, types: Mapping[str, str]) -> dict[str, str]:

@@ -31,6 +31,7 @@ class FakeSource:
     name: str = "fake"
     notes: tuple[str, ...] = ()
     softmax: str | None = None
+    io_type: str = "io_parallel"
     asked: Mapping[str, Knobs] = field(default_factory=dict)
     lost: tuple[str, ...] = ()  # layers of the framework that hls4ml never sees
     outputs: tuple[str, ...] = ()  # the last layer, unless given
