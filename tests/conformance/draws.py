@@ -19,7 +19,7 @@ SEEDS = 1 << 16
 
 
 class Draws:
-    """Give numbers at random, or those that are given, and zeros behind them; `taken` keeps them.
+    """Give numbers at random, or those that are given, cut to what is asked for, and zeros behind; `taken` keeps them.
 
     parts: from and to which number the parts of what is drawn reach: a node, a choice.
     """
@@ -36,7 +36,7 @@ class Draws:
             number = int(self.rng.integers(most + 1))
         else:
             place = len(self.taken)
-            number = min(self.given[place], most) if place < len(self.given) else 0
+            number = self.given[place] % (most + 1) if place < len(self.given) else 0
         self.taken.append(number)
         return number
 
@@ -55,6 +55,10 @@ class Draws:
     def generator(self) -> np.random.Generator:
         """Return a generator for numbers whose size does not matter."""
         return np.random.default_rng([self.upto(SEEDS - 1), 7])
+
+    def ahead(self, count: int) -> tuple[int, ...]:
+        """Draw numbers for draws that are made later: so they lie in the part of what they are for."""
+        return tuple(self.upto(SEEDS - 1) for _ in range(count))
 
     @contextmanager
     def part(self) -> Iterator[None]:

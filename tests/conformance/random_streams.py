@@ -39,7 +39,7 @@ from tests.folding import random_fold
 from tests.networks import vectors
 from tests.streaming import build
 
-VECTORS = 64
+VECTORS = 256
 MOST_NODES = 9
 TELLING = 0.3
 """Share of output elements that differ between vectors, in networks that are taken."""
@@ -65,25 +65,44 @@ class WrongDrawError(Exception):
 # ---- networks ----
 
 
-def draw_graph(d: Draws) -> Graph:
+@dataclass(frozen=True, slots=True)
+class Network:
+    """Hold a drawn network.
+
+    hardware: numbers to draw from how tensors come, or what is asked of the planner. engines: by node, those to draw
+    its engine from.
+    """
+
+    graph: Graph
+    hardware: tuple[int, ...]
+    engines: dict[str, tuple[int, ...]]
+
+
+def draw_network(d: Draws) -> Network:
     """Draw a network with branches, several inputs and outputs, and mixed precisions."""
+    hardware, engines = d.ahead(16), dict[str, tuple[int, ...]]()
+    turned, through_passes, io_type = d.chance(30), d.chance(50), d.choice(("io_stream", "io_parallel"))
     nodes: list[AnyNode] = [Input(name="x", label="x", inputs=(), shape=draw_shape(d), type=draw_type(d))]
+    leaving: set[str] = set()
     more = True
     while more and len(nodes) < MOST_NODES:
         with d.part():
-            source = nodes[-1] if not d.chance(25) else d.choice(nodes[::-1])
-            nodes += draw_layer(d, f"n{len(nodes)}", source, tuple(nodes))
-            more = d.chance(85)
+            more = len(nodes) == 1 or d.chance(85)
+            if more:
+                source = nodes[-1] if not d.chance(25) else d.choice(nodes[::-1])
+                layer = draw_layer(d, f"n{len(nodes)}", source, tuple(nodes))
+                nodes += layer
+                engines |= {node.name: d.ahead(16) for node in layer}
+                leaving.update(node.name for node in layer if d.chance(8))
     read = {name for node in nodes for name in node.inputs}
-    outputs = [node.name for node in nodes if node.name not in read and not isinstance(node, Input)]
-    outputs += [node.name for node in nodes if node.name in read and d.chance(8)]
+    leaving.update(node.name for node in nodes if node.name not in read and not isinstance(node, Input))
+    outputs = tuple(node.name for node in nodes if node.name in leaving)
     inputs = tuple(node.name for node in nodes if isinstance(node, Input))
-    if d.chance(30):
+    if turned:
         inputs, outputs = inputs[::-1], outputs[::-1]
-    io_type = d.choice(("io_stream", "io_parallel"))
-    graph = Graph("drawn", tuple(nodes), inputs, tuple(outputs), io_type=io_type)
+    graph = Graph("drawn", tuple(nodes), inputs, outputs, io_type=io_type)
     verify(graph)
-    return _after_passes(graph) if d.chance(50) else graph
+    return Network(_after_passes(graph) if through_passes else graph, hardware, engines)
 
 
 def _after_passes(graph: Graph) -> Graph:
@@ -119,15 +138,16 @@ def draw_traffic(d: Draws, graph: Graph) -> Traffic:
     return Traffic(tuple(arrivals), beats_out=len(graph.outputs) == 1 and d.chance(60))
 
 
-def draw_choices(d: Draws, graph: Graph, traffic: Traffic) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
+def draw_choices(network: Network, traffic: Traffic) -> tuple[tuple[Choice, ...], tuple[str, ...]]:
     """Draw an engine for every run or part of one, and say which could not be had."""
+    graph = network.graph
     assembly, chosen, refusals = Assembly(graph, traffic, separate=True), [], []
     for run in runs(graph):
         rest = run
         while rest:
-            with d.part():
-                piece = rest if not d.chance(15) else rest[: d.integer(1, len(rest))]
-                choice, refusal = _accepted(d, graph, piece, assembly)
+            d = Draws(network.engines.get(rest[0], ()))
+            piece = rest if not d.chance(15) else rest[: d.integer(1, len(rest))]
+            choice, refusal = _accepted(d, graph, piece, assembly)
             refusals += [refusal] if refusal else []
             chosen.append(choice)
             rest = rest[len(choice.nodes) :]
@@ -216,16 +236,28 @@ def _with_depths(d: Draws, graph: Graph, choices: tuple[Choice, ...], traffic: T
     return tuple(chosen)
 
 
-def _by_hand(d: Draws, graph: Graph) -> Case:
-    traffic = draw_traffic(d, graph)
-    choices, refusals = draw_choices(d, graph, traffic)
-    choices = _with_depths(d, graph, choices, traffic)
-    dataflow(graph, choices, traffic)
-    design = build(graph, choices, traffic)
+def draw_hardware(network: Network) -> tuple[Traffic, tuple[Choice, ...], tuple[str, ...]] | None:
+    """Draw how tensors come, engines, and what was refused; None where the planner is to choose."""
+    d = Draws(network.hardware)
+    if d.chance(PLANNED):
+        return None
+    traffic = draw_traffic(d, network.graph)
+    choices, refusals = draw_choices(network, traffic)
+    return traffic, _with_depths(d, network.graph, choices, traffic), refusals
+
+
+def draw_case(network: Network) -> Case:
+    """Draw the hardware of a network and generate it; raise NoDesignError where the planner finds none."""
+    drawn = draw_hardware(network)
+    if drawn is None:
+        return _planned(network)
+    traffic, choices, refusals = drawn
+    design = build(network.graph, choices, traffic)
     return Case(replace(design, drawn=f"drawn:\n{design.drawn}\n{traffic}"), refusals)
 
 
-def _planned(d: Draws, graph: Graph) -> Case:
+def _planned(network: Network) -> Case:
+    graph, d = network.graph, Draws(network.hardware[1:])
     request = Request(
         part=d.choice(PARTS),
         clock=d.choice(("20ns", "auto", "10ns", "5ns", "3ns")),
@@ -274,10 +306,12 @@ def prove_drawn(d: Draws, folder: Path) -> Outcome:
     refusals: tuple[str, ...] = ()
     drawn = ""
     try:
-        graph = draw_graph(d)
-        case = _planned(d, graph) if d.chance(PLANNED) else _by_hand(d, graph)
+        network = draw_network(d)
+        graph = network.graph
+        case = draw_case(network)
         drawn, refusals = case.design.drawn, case.refusals
-        proof = prove(case.design, folder, vectors(np.random.default_rng([d.upto(9), 22]), graph, VECTORS))
+        rng = np.random.default_rng([network.hardware[-1], 22])
+        proof = prove(case.design, folder, vectors(rng, graph, VECTORS))
         stream, gaps = traffic_counts(case.design.signature, VECTORS, first=True)
         bits = sum(graph.node(name).size * graph.node(name).type.width for name in graph.outputs)
         proof = replace(proof, bits=(stream + gaps) * bits)
@@ -308,7 +342,7 @@ def draws_of(seed: int) -> Draws:
     for attempt in range(ATTEMPTS):
         draws = Draws(np.random.default_rng([seed, attempt, 20]))
         try:
-            graph = draw_graph(draws)
+            graph = draw_network(draws).graph
         except Exception:  # noqa: BLE001 (it is found again where faults are reported)
             break
         if varying_share(graph) >= TELLING:
