@@ -140,7 +140,7 @@ def test_a_network_larger_than_the_part_is_told_sizes_and_parts_that_hold_it(fpg
     before = listing(here)
     for goal in ("budget", "build"):
         said = fpgaflow.refused(
-            goal, "big.json", "--part", "iCE40UP5K", names=("iCE40UP5K, unrolled or folded", "3,696", "'d'", "xcvu13p")
+            goal, "big.json", "--part", "iCE40UP5K", names=("iCE40UP5K, however it is built", "3,696", "'d'", "xcvu13p")
         )
         assert "it would fit" in said
     assert listing(here) == before

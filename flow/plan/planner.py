@@ -24,7 +24,7 @@ from flow.plan.plan import FORMAT, Plan, Planned
 from flow.plan.request import Request
 from flow.plan.reuse import wishes
 from flow.plan.search import unrolled_resources
-from flow.plan.size import too_large
+from flow.plan.size import streams_too_large, too_large
 from flow.plan.solve import Depths, Goal, Solution, solve
 from flow.plan.streams import needs_streams, stream_candidates
 
@@ -82,8 +82,8 @@ def make_plan(graph: Graph, request: Request) -> Plan:
     pool = [] if whole is None else [whole[0]]
     if whole is None or frugal or whole[0].solution.verdict is not Verdict.MET:
         pool += [c for c in _mixed(space, target.goal) if whole is None or c.folds]
-    if not pool:
-        raise too_large(space)
+    if all(candidate.area == float("inf") for candidate in pool):
+        raise _too_large(space, pool)
     best = min(pool, key=lambda candidate: candidate.rank(frugal=frugal))
     # a search for the least area says nothing of the least latency
     best_ns = float("inf") if whole is None else whole[1]
@@ -92,6 +92,12 @@ def make_plan(graph: Graph, request: Request) -> Plan:
     return assemble(
         graph, request, target, planned=best.planned, solution=best.solution, best_ns=best_ns, traffic=best.traffic
     )
+
+
+def _too_large(space: Space, pool: Sequence[Candidate]) -> UserError:
+    if needs_streams(space.graph):
+        return streams_too_large(space, tuple(candidate.planned for candidate in pool))
+    return too_large(space)
 
 
 def _mixed(space: Space, goal: Goal) -> tuple[Candidate, ...]:
@@ -226,5 +232,6 @@ def check_size(graph: Graph, part: Part) -> None:
     small = _elements(graph) <= MOST_ELEMENTS
     if small and sum(space.estimate(run).lut for run in space.runs) <= part.usable_lut:
         return
-    if all(c.area == float("inf") for c in _mixed(space, Goal(None, None, None, (0.0, 0.0, 0.0)))):
-        raise too_large(space)
+    pool = _mixed(space, Goal(None, None, None, (0.0, 0.0, 0.0)))
+    if all(candidate.area == float("inf") for candidate in pool):
+        raise _too_large(space, pool)

@@ -14,6 +14,7 @@ from flow.errors import UserError
 from flow.graph.graph import Graph
 from flow.plan.frontier import KINDS, NO_LIMIT, Room, counted
 from flow.plan.options import Space, space_of
+from flow.plan.plan import Planned
 from flow.plan.search import unrolled_resources
 
 LEAN = 32
@@ -60,17 +61,38 @@ def too_large(space: Space) -> UserError:
     graph, part = space.graph, space.part
     known: dict[object, Ways] = {}
     least = smallest(space, _ways_on(space, known))
+    roomy = [p.name for p in parts() if p.name != part.name and has_delays(p) and _holds(graph, p, known)]
+    return _refusal(space, least, f"it would fit {', '.join(roomy)}" if roomy else "no part of the catalogue holds it")
+
+
+def streams_too_large(space: Space, plans: tuple[tuple[Planned, ...], ...]) -> UserError:
+    """Return the error for a network of which no plan in beats fits its part; plans: those found, none that fits."""
+    if not plans:
+        return UserError(
+            f"{space.graph.name}: no plan was found for {space.part.name}; some layer takes its whole input at once, "
+            "and its tensors are too large for that"
+        )
+    weights = Room.on(space.part, NO_LIMIT, NO_LIMIT).weights[0]
+    least = min(plans, key=lambda plan: float(np.array(counted(_sum(plan))) @ weights))
+    named = tuple((planned.resources, planned.choice.output) for planned in least)
+    return _refusal(space, named, "take a larger part, or fewer channels and bits")
+
+
+def _sum(plan: tuple[Planned, ...]) -> Resources:
+    return sum((planned.resources for planned in plan), Resources())
+
+
+def _refusal(space: Space, least: tuple[tuple[Resources, str], ...], offer: str) -> UserError:
+    graph, part = space.graph, space.part
     sizes = []
     for kind in KINDS:
         needed, usable = getattr(total(least), kind), getattr(part, f"usable_{kind}")
         if needed:
             sizes.append(f"{needed:,} {kind.upper()} ({usable:,} may be used)")
     largest, name = max(least, key=lambda pair: pair[0].lut)
-    roomy = [p.name for p in parts() if p.name != part.name and has_delays(p) and _holds(graph, p, known)]
-    offer = f"it would fit {', '.join(roomy)}" if roomy else "no part of the catalogue holds it"
     wishes = " with the reuse factors that are asked for" if space.reuse else ""
     return UserError(
-        f"{graph.name} is too large for {part.name}, unrolled or folded: the smallest plan found{wishes} needs about "
+        f"{graph.name} is too large for {part.name}, however it is built: the smallest plan found{wishes} needs about "
         f"{', '.join(sizes)} (predicted); the largest run ends in '{name}' with {largest.lut:,} LUT; {offer}"
     )
 

@@ -57,22 +57,35 @@ class Cadence:
 
 
 def stream_candidates(space: Space, goal: Goal) -> tuple[Candidate, ...]:
-    """Return the best plans found for each segment length, cadence and price; none where nothing has room."""
-    found: list[Candidate] = []
+    """Return the best plans found for each segment length, cadence and price.
+
+    Those within budget and rate where the part holds any, else late or slow ones; those that the part does not hold
+    where it holds none.
+    """
+    late = replace(goal, budget_ns=None)
+    found: tuple[Candidate, ...] = ()
+    for wanted in dict.fromkeys((goal, late, replace(late, rate_hz=None))):
+        found = tuple(_searched(space, goal, wanted))
+        fitting = tuple(c for c in found if c.area < float("inf"))
+        if fitting:
+            return fitting
+    return found
+
+
+def _searched(space: Space, goal: Goal, wanted: Goal) -> Iterator[Candidate]:
+    """Give plans, judged by `goal`, whose cadence and intervals suit what is `wanted`."""
     for within_ns, period_ns in segment_lengths(space, goal):
         segment = Segment.of(within_ns, _step_ns(space), space.delays)
-        required = required_interval(goal.rate_hz, period_ns)
+        required = required_interval(wanted.rate_hz, period_ns)
         interval = NO_LIMIT if required is None else max(required, 1)
         room = Room.on(space.part, NO_LIMIT, interval, spare=space.spare)
         options, ways = Options(space, within_ns, strict=True), StreamedWays(space, segment)
         folds = {run: options.of(run, room) for run in space.runs}
-        for cadence in _cadences(space.graph, goal, period_ns):
+        for cadence in _cadences(space.graph, wanted, period_ns):
             for price in PRICES:
                 planned = _Pass(ways, folds, cadence, price, interval).plan()
                 if planned is not None:
-                    found += _candidates(space, goal, planned)
-    fitting = tuple(c for c in found if c.area < float("inf"))
-    return fitting or tuple(found)
+                    yield from _candidates(space, goal, planned)
 
 
 def _step_ns(space: Space) -> float:

@@ -193,7 +193,7 @@ def test_a_plan_survives_storage(tmp_path):
 
 def test_what_no_part_holds_is_told_with_its_smallest_size():
     graph = dense_network(300, 300)
-    with pytest.raises(UserError, match="too large for iCE40UP5K, unrolled or folded") as caught:
+    with pytest.raises(UserError, match="too large for iCE40UP5K, however it is built") as caught:
         make_plan(graph, Request(part="iCE40UP5K", clock="20MHz"))
     said = str(caught.value)
     assert "LUT (3,696 may be used)" in said
