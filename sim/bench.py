@@ -87,6 +87,11 @@ def _flags(cycles: Iterable[int], count: int) -> bytearray:
     return flags
 
 
+def _from_to(cycles: tuple[int, ...]) -> str:
+    """Name the first and the last of some cycles."""
+    return f"{cycles[0]} to {cycles[-1]}" if len(cycles) > 1 else "".join(map(str, cycles))
+
+
 async def _until(moment: int, now: int) -> int:
     """Wait until a moment, in ns, and return it."""
     if moment > now:
@@ -257,7 +262,7 @@ class Bench:
         beats, due = len(design.output.cycles), design.output.cycles
         complete = len(cycles) >= beats
         results.latency = cycles[beats - 1] if complete else None
-        found, wanted = (f"{times[0]} to {times[-1]}" if beats > 1 else times[0] for times in (cycles[:beats], due))
+        wanted, found = _from_to(due), _from_to(tuple(cycles[:beats]))
         came = f"the result came after {found} cycles"
         if not complete:
             came = "no result came" if not cycles else f"{len(cycles)} of {beats} beats came"
