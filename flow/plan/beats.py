@@ -17,7 +17,7 @@ from flow.engines.streamed_cost import streamed_resources
 from flow.graph.nodes import Dense
 from flow.latency.timeline import Edge
 from flow.plan.frontier import NO_LIMIT, Room
-from flow.plan.options import Options, Segment, Space
+from flow.plan.options import Options, Segment, Space, cone_ways
 from flow.plan.plan import Planned
 from flow.plan.search import unrolled_resources
 
@@ -88,7 +88,7 @@ class StreamedWays:
             if buffer is None:
                 return
         if self.space.may_unroll(run):
-            yield self._cone(run, pixels, buffer)
+            yield from self._cones(run, pixels, buffer)
         if pace > 1 and isinstance(buffer, LineBuffer):
             yield from self._folded(run, pixels, buffer, pace)
 
@@ -101,15 +101,14 @@ class StreamedWays:
             return "bram"
         return "registers" if part.family == "ice40" else "lutram"
 
-    def _cone(self, run: tuple[str, ...], pixels: int, buffer: LineBuffer | Reducer | None) -> Way:
-        """Return a run as one cone for each beat."""
+    def _cones(self, run: tuple[str, ...], pixels: int, buffer: LineBuffer | Reducer | None) -> Iterator[Way]:
+        """Give a run as one cone for each beat."""
         space = _beat_space(self.space, run, pixels)
-        (inner,) = space.runs
-        guess = space.estimate(inner)
-        depth = self.segment.registers(guess)
-        choice = self._choice(run, pixels, buffer, Unrolled(inner, depth))
-        cost = streamed_resources(self.space.graph, choice, space.part, unrolled_resources(guess, depth))
-        return Way((Planned(choice, cost, guess.delay_ns),), self.segment.longest(guess, space.delays))
+        (nodes,) = space.runs
+        for inner, guess, longest in cone_ways(space, nodes, self.segment):
+            choice = self._choice(run, pixels, buffer, inner)
+            cost = streamed_resources(self.space.graph, choice, space.part, unrolled_resources(guess, inner.depth))
+            yield Way((Planned(choice, cost, guess.delay_ns),), longest)
 
     def _folded(self, run: tuple[str, ...], pixels: int, buffer: LineBuffer, pace: int) -> Iterator[Way]:
         """Give folded products that have done with a beat when the next one may come, and what stands behind them."""
@@ -123,7 +122,7 @@ class StreamedWays:
         head, rest = run[: len(kept)], run[len(kept) :]
         space = _beat_space(self.space, head, pixels)
         room = Room.on(space.part, NO_LIMIT, pace, spare=space.spare)
-        behind = self._cone(rest, self._pixels(head, matrix.n_out), None) if rest else None
+        behind = tuple(self._cones(rest, self._pixels(head, matrix.n_out), None)) if rest else (Way((), 0.0),)
         for option in Options(space, self.segment.within_ns, strict=True).of(space.runs[0], room):
             fold = option.choice
             if fold.order != "output_serial" or fold.n_out % fold.q:
@@ -131,10 +130,8 @@ class StreamedWays:
             choice = self._choice(head, pixels, buffer, fold)
             cost = streamed_resources(self.space.graph, choice, space.part, option.resources)
             made = Planned(choice, cost, option.worst_ns)
-            if behind is None:
-                yield Way((made,), option.worst_ns)
-            else:
-                yield Way((made, *behind.planned), max(option.worst_ns, behind.worst_ns))
+            for way in behind:
+                yield Way((made, *way.planned), max(option.worst_ns, way.worst_ns))
 
     def _pixels(self, head: tuple[str, ...], lanes: int) -> int:
         return lanes // self.space.graph.node(head[-1]).shape[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
@@ -9,18 +10,23 @@ from math import ceil
 import numpy as np
 
 from flow.device.delays import Delays
-from flow.device.parts import Part
-from flow.engines.engine import Resources
-from flow.engines.estimate import Estimate, estimate
+from flow.device.parts import Family, Part
+from flow.engines.blocks import FABRIC, Blocks, blocks_of, stores
+from flow.engines.engine import Resources, Unrolled
+from flow.engines.estimate import Estimate, estimate, registers
 from flow.engines.folded import Folded
 from flow.engines.folded_choices import choices, foldable
 from flow.engines.folded_cost import folded_resources
 from flow.engines.folded_pipeline import fitted
 from flow.engines.lower import runs
 from flow.graph.graph import Graph
+from flow.graph.nodes import Dot, Embedding, LayerNorm, LegacySoftmax, Merge, Softmax, Table
 from flow.latency.schedule import Schedule
 from flow.plan.frontier import KINDS, Room, counted
 from flow.plan.reuse import Reuse, wishes
+
+IN_BLOCKS = (Dot, Embedding, LayerNorm, LegacySoftmax, Merge, Softmax, Table)
+"""Nodes with products of two values, or with tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +63,11 @@ class Segment:
 
     def registers(self, guess: Estimate) -> int:
         """Return the registers of a cone of its own that ends in one."""
-        return max(1, ceil(guess.delay_ns / self.usable_ns - 1e-9))
+        return max(1, ceil(guess.delay_ns / self.usable_ns - 1e-9)) + guess.lags
 
     def longest(self, guess: Estimate, delays: Delays) -> float:
         """Return the longest segment of such a cone in ns, nominal; a cut may miss its place by half an operation."""
-        registers = self.registers(guess)
+        registers = self.registers(guess) - guess.lags
         return delays.register_ns + guess.delay_ns / registers + guess.step_ns / 2 * (registers > 1)
 
 
@@ -91,9 +97,25 @@ class Space:
         """Tell whether a run may be unrolled."""
         return self.wish(run) in {None, 1}
 
-    def estimate(self, nodes: tuple[str, ...]) -> Estimate:
+    def estimate(self, nodes: tuple[str, ...], blocks: Blocks = FABRIC) -> Estimate:
         """Return the cost of nodes as one unrolled cone."""
-        return _estimate(self.graph, nodes, self.delays, self.part.family)
+        return _estimate(self.graph, nodes, self.delays, self.part.family, blocks)
+
+    def cones(self, nodes: tuple[str, ...]) -> Iterator[tuple[Unrolled, Estimate]]:
+        """Give unrolled choices for nodes with their cost, their depth left open.
+
+        The first has everything in LUTs, the others products in DSP blocks, tables in block RAM, or both, where the
+        part has blocks with known delays and the nodes would use them.
+        """
+        plain = Unrolled(nodes, 0)
+        yield plain, self.estimate(nodes)
+        if not any(isinstance(self.graph.node(name), IN_BLOCKS) for name in nodes):
+            return
+        for choice in stores(plain, self.part, self.delays)[1:]:
+            guess = self.estimate(nodes, blocks_of(choice, self.part))
+            dsp, bram = guess.blocks.dsp > 0, guess.blocks.bram > 0
+            if (dsp, bram) == (choice.products == "dsp", choice.tables == "bram"):
+                yield choice, guess
 
     @property
     def step_ns(self) -> float:
@@ -115,8 +137,28 @@ def space_of(graph: Graph, part: Part, delays: Delays, spare: tuple[str, ...] = 
 
 
 @lru_cache(maxsize=1024)
-def _estimate(graph: Graph, nodes: tuple[str, ...], delays: Delays, family: str) -> Estimate:
-    return estimate(graph, nodes, delays, family)
+def _estimate(graph: Graph, nodes: tuple[str, ...], delays: Delays, family: Family, blocks: Blocks) -> Estimate:
+    return estimate(graph, nodes, delays, family, blocks)
+
+
+@lru_cache(maxsize=1024)
+def _registers(graph: Graph, choice: Unrolled, part: Part, delays: Delays, within_ns: float) -> int | None:
+    return registers(graph, choice.nodes, delays, within_ns, blocks_of(choice, part))
+
+
+def cone_ways(space: Space, nodes: tuple[str, ...], segment: Segment) -> Iterator[tuple[Unrolled, Estimate, float]]:
+    """Give unrolled choices for nodes that end in a register, with their cost and their longest segment in ns.
+
+    Those with blocks are left out where a block alone takes longer than a segment.
+    """
+    for choice, guess in space.cones(nodes):
+        depth, longest = segment.registers(guess), segment.longest(guess, space.delays)
+        if choice != Unrolled(nodes, 0):
+            if space.delays.register_ns + guess.step_ns > segment.within_ns:
+                continue
+            exact = _registers(space.graph, choice, space.part, space.delays, segment.within_ns)
+            depth, longest = (depth, longest) if exact is None else (exact, segment.within_ns)
+        yield replace(choice, depth=depth), guess, longest
 
 
 @lru_cache(maxsize=256)

@@ -78,7 +78,7 @@ def make_plan(graph: Graph, request: Request) -> Plan:
     space = space_of(graph, target.part, target.delays, request.spare)
     _check_elements(space)
     frugal = request.budget_ns is not None or request.rate_hz is not None
-    whole = _unrolled(space, target)
+    whole = _unrolled(space, target, frugal=frugal)
     pool = [] if whole is None else [whole[0]]
     if whole is None or frugal or whole[0].solution.verdict is not Verdict.MET:
         pool += [c for c in _mixed(space, target.goal) if whole is None or c.folds]
@@ -105,20 +105,40 @@ def _mixed(space: Space, goal: Goal) -> tuple[Candidate, ...]:
     return stream_candidates(space, goal) if needs_streams(space.graph) else candidates(space, goal)
 
 
-def _unrolled(space: Space, target: Target) -> tuple[Candidate, float] | None:
-    """Return the best wholly unrolled plan and the least total in ns that any reaches, None where there is none."""
+def _unrolled(space: Space, target: Target, *, frugal: bool) -> tuple[Candidate, float] | None:
+    """Return the best wholly unrolled plan and the least total in ns that any reaches, None where there is none.
+
+    One has everything in LUTs, one has of each run what takes the least area; frugal: as `Candidate.rank` has it.
+    """
     graph = space.graph
     in_beats = graph.io_type == "io_stream" and any(len(graph.node(name).shape) > 1 for name in graph.inputs)
     if in_beats or _elements(graph) > MOST_ELEMENTS or not all(space.may_unroll(run) for run in space.runs):
         return None
-    estimates = tuple(space.estimate(run) for run in space.runs)
+    cones = [tuple(space.cones(run)) for run in space.runs]
+
+    def least(ways: tuple[tuple[Unrolled, Estimate], ...]) -> tuple[Unrolled, Estimate]:
+        return min(ways, key=lambda way: area_of(unrolled_resources(way[1], 1), target.part, space.spare))
+
+    mixtures = dict.fromkeys((tuple(ways[0] for ways in cones), tuple(least(ways) for ways in cones)))
+    found = [plan for mixture in mixtures if (plan := _with_cones(space, target, mixture)) is not None]
+    if not found:
+        return None
+    best, _ = min(found, key=lambda plan: plan[0].rank(frugal=frugal))
+    return best, min(best_ns for _, best_ns in found)
+
+
+def _with_cones(
+    space: Space, target: Target, cones: tuple[tuple[Unrolled, Estimate], ...]
+) -> tuple[Candidate, float] | None:
+    """Return the best plan with these cones and the least total in ns, None where the part has no room."""
+    estimates = tuple(guess for _, guess in cones)
     if sum(guess.lut for guess in estimates) > target.part.usable_lut:
         return None
     balance = estimated_balance(space.graph, space.runs, estimates, target.delays)
     solution, best_ns = solve(target.goal, balance, target.delays)
     planned = tuple(
-        Planned(Unrolled(run, depth), unrolled_resources(guess, depth), guess.delay_ns)
-        for run, depth, guess in zip(space.runs, solution.depths.depths, estimates, strict=True)
+        Planned(replace(choice, depth=depth), unrolled_resources(guess, depth), guess.delay_ns)
+        for (choice, guess), depth in zip(cones, solution.depths.depths, strict=True)
     )
     area = area_of(sum((p.resources for p in planned), Resources()), target.part, space.spare)
     return None if area == float("inf") else (Candidate(planned, solution, area), best_ns)
@@ -128,7 +148,7 @@ def _best_with_free_clock(space: Space, target: Target) -> float:
     """Return the least total in ns, at the asked rate if any clock sustains it."""
     at_rate = replace(target.goal, budget_ns=None, period_ns=None)
     for goal in (at_rate, replace(at_rate, rate_hz=None)):
-        whole = _unrolled(space, replace(target, goal=goal))
+        whole = _unrolled(space, replace(target, goal=goal), frugal=False)
         best_ns = float("inf") if whole is None else whole[1]
         if whole is None:
             best_ns = min((c.reachable_ns for c in _mixed(space, goal)), default=best_ns)
@@ -194,6 +214,7 @@ def estimated_balance(
             stage, offset = max(arrival[name] for name in before)
             crossed = floor((offset + guess.delay_ns) / usable_ns)
             offset += guess.delay_ns - crossed * usable_ns
+            crossed += guess.lags
             if run[-1] in outputs:
                 crossed, offset = crossed + 1, 0.0
             arrival[run[-1]] = (stage + crossed, offset)
@@ -230,7 +251,7 @@ def check_size(graph: Graph, part: Part) -> None:
     space = space_of(graph, part, delays_of(part))
     _check_elements(space)
     small = _elements(graph) <= MOST_ELEMENTS
-    if small and sum(space.estimate(run).lut for run in space.runs) <= part.usable_lut:
+    if small and sum(min(guess.lut for _, guess in space.cones(run)) for run in space.runs) <= part.usable_lut:
         return
     pool = _mixed(space, Goal(None, None, None, (0.0, 0.0, 0.0)))
     if all(candidate.area == float("inf") for candidate in pool):

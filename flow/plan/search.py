@@ -264,4 +264,5 @@ def _side_by_side(one: Points, other: Points) -> Points:
 
 def unrolled_resources(guess: Estimate, depth: int) -> Resources:
     """Return what a cone takes: its logic, registers at cuts through its middle, and those where it ends."""
-    return Resources(lut=guess.lut, ff=guess.cut_bits * (depth - 1) + guess.output_bits if depth else 0)
+    cuts = max(0, depth - 1 - guess.lags)
+    return guess.blocks + Resources(lut=guess.lut, ff=guess.cut_bits * cuts + guess.output_bits if depth else 0)

@@ -23,13 +23,15 @@ from flow.latency.timeline import Edge
 from flow.plan.beats import StreamedWays, Way
 from flow.plan.frontier import NO_LIMIT, Room, area_of, area_weights, counted
 from flow.plan.mixed import Candidate, planned_converters, resources_of, segment_lengths
-from flow.plan.options import Option, Options, Segment, Space
+from flow.plan.options import Option, Options, Segment, Space, cone_ways
 from flow.plan.plan import Planned
 from flow.plan.search import unrolled_resources
 from flow.plan.solve import Depths, Goal, judged, periods
 
 PRICES = (0.0, 1e-5, 1e-4, 1e-3, 3e-3, 1e-2, 1e-1, 1.0)
 """Area, as a share of the part, that one cycle of latency is worth."""
+DEAR = (1e-3, 1.0)
+"""Prices where the least latency is wanted that the part has room for."""
 SPACINGS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512)
 """Cycles between beats that are tried."""
 NEAR = 4
@@ -82,10 +84,30 @@ def _searched(space: Space, goal: Goal, wanted: Goal) -> Iterator[Candidate]:
         options, ways = Options(space, within_ns, strict=True), StreamedWays(space, segment)
         folds = {run: options.of(run, room) for run in space.runs}
         for cadence in _cadences(space.graph, wanted, period_ns):
-            for price in PRICES:
-                planned = _Pass(ways, folds, cadence, price, interval).plan()
-                if planned is not None:
-                    yield from _candidates(space, goal, planned)
+            prices = PRICES if wanted.budget_ns is not None or wanted.rate_hz is not None else DEAR
+            for planned in _priced(ways, folds, cadence, interval, prices):
+                yield from _candidates(space, goal, planned)
+
+
+def _priced(
+    ways: StreamedWays, folds: Folds, cadence: Cadence, interval: int, prices: tuple[float, ...]
+) -> list[Engines]:
+    """Return the different plans that the prices lead to; prices between two that agree are left out."""
+    known: dict[int, Engines | None] = {}
+
+    def at(k: int) -> Engines | None:
+        if k not in known:
+            known[k] = _Pass(ways, folds, cadence, prices[k], interval).plan()
+        return known[k]
+
+    def between(low: int, high: int) -> None:
+        if at(low) != at(high) and high - low > 1:
+            middle = (low + high) // 2
+            between(low, middle)
+            between(middle, high)
+
+    between(0, len(prices) - 1)
+    return list(dict.fromkeys(planned for planned in known.values() if planned is not None))
 
 
 def _step_ns(space: Space) -> float:
@@ -121,6 +143,10 @@ Folds = Mapping[tuple[str, ...], tuple[Option, ...]]
 """Of each run the folded options for its head."""
 
 
+Engines = tuple[tuple[Planned, ...], Traffic, float]
+"""The engines of a plan, how tensors come, and the longest segment in ns."""
+
+
 class _Pass:
     """Build all runs once."""
 
@@ -131,7 +157,7 @@ class _Pass:
         self.weights = area_weights(self.space.part, self.space.spare)
         self.worst_ns = 0.0
 
-    def plan(self) -> tuple[tuple[Planned, ...], Traffic, float] | None:
+    def plan(self) -> Engines | None:
         """Return the engines, how tensors come, and the longest segment in ns; None where a run has no way."""
         traffic = self._traffic()
         assembly = Assembly(self.space.graph, traffic, separate=True)
@@ -177,14 +203,11 @@ class _Pass:
         yield from self.ways.of(run, edges[0], self.cadence.pixels)
         elements = sum(graph.node(name).size for name in (*run, *(edge.node for edge in edges)))
         if elements <= MOST_UNROLLED and space.may_unroll(run):
-            yield self._unrolled(run)
+            yield from self._unrolled(run)
         head = space.head(run)
         for option in self._cheapest(run, edges[0]) if head else ():
             made = Planned(option.choice, option.resources, option.worst_ns)
-            if len(head) == len(run):
-                yield Way((made,), option.worst_ns)
-            else:
-                behind = self._unrolled(run[len(head) :])
+            for behind in self._unrolled(run[len(head) :]) if len(head) < len(run) else (Way((), 0.0),):
                 yield Way((made, *behind.planned), max(option.worst_ns, behind.worst_ns))
 
     def _cheapest(self, run: tuple[str, ...], edge: Edge) -> list[Option]:
@@ -200,12 +223,11 @@ class _Pass:
 
         return sorted(self.folds[run], key=cost)[:LIKELY]
 
-    def _unrolled(self, run: tuple[str, ...]) -> Way:
-        """Return a run as one cone that ends in a register."""
-        guess = self.space.estimate(run)
-        depth = self.segment.registers(guess)
-        worst = self.segment.longest(guess, self.space.delays)
-        return Way((Planned(Unrolled(run, depth), unrolled_resources(guess, depth), guess.delay_ns),), worst)
+    def _unrolled(self, run: tuple[str, ...]) -> Iterator[Way]:
+        """Give a run as one cone that ends in a register."""
+        for choice, guess, longest in cone_ways(self.space, run, self.segment):
+            cost = unrolled_resources(guess, choice.depth)
+            yield Way((Planned(choice, cost, guess.delay_ns),), longest)
 
     def _cost(self, way: Way, before: Assembly, after: Assembly) -> float | None:
         """Return area plus priced cycles that a way adds; None where it is too slow for the rate."""
@@ -218,7 +240,7 @@ class _Pass:
         return area + self.price * after.edges[way.choices[-1].output].schedule.last
 
 
-def _candidates(space: Space, goal: Goal, found: tuple[tuple[Planned, ...], Traffic, float]) -> Iterator[Candidate]:
+def _candidates(space: Space, goal: Goal, found: Engines) -> Iterator[Candidate]:
     """Give a plan with the clocks that suit it."""
     planned, traffic, worst_ns = found
     flow = Assembly(space.graph, traffic, separate=True)

@@ -152,13 +152,13 @@ def test_an_asked_reuse_factor_of_a_convolution_is_used() -> None:
 
 
 def test_what_no_part_of_the_time_allows_is_missed_and_not_refused() -> None:
-    plan = make_plan(cnn(28, 28, 1, "io_stream", 16), Request(part="LFE5U-25F", clock="20ns", budget="17us"))
+    plan = make_plan(cnn(14, 14, 1, "io_stream", 14), Request(part="LFE5U-25F", clock="20ns", budget="4us"))
     assert plan.verdict is Verdict.MISSED
     assert plan.advice
 
 
 def test_what_fits_nowhere_says_what_it_takes() -> None:
-    graph = cnn(28, 28, 1, "io_stream", 16)
+    graph = cnn(14, 14, 1, "io_stream", 16)
     with pytest.raises(UserError, match="too large for iCE40UP5K, however it is built: the smallest plan") as caught:
         make_plan(graph, Request(part="iCE40UP5K"))
     assert "BRAM" in str(caught.value)
