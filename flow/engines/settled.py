@@ -120,9 +120,17 @@ class _Search:
                 node = self.graph.node(name)
                 known[name] = node.evaluate(tuple(known[source] for source in node.inputs))
             self._set(block.output, known[self.edges[block.output].node])
-        elif all(name in self.flags for name in block.inputs):
-            flags: Flags = np.logical_and.reduce([self.flags[name] for name in block.inputs])
-            self.flags[block.output] = flags
+            return
+        known_flags = [flags for name in block.inputs if (flags := self._flags(name)) is not None]
+        if len(known_flags) == len(block.inputs):
+            early: Flags = np.logical_and.reduce(known_flags)
+            self.flags[block.output] = early
+
+    def _flags(self, name: str) -> Flags | None:
+        """Return which beats are early, all of a tensor whose elements are always the same; None for none."""
+        final = self._final(name).raw
+        same = name not in self.flags and bool(np.all(final == final.reshape(-1)[0]))
+        return np.ones(self._shape(name), dtype=bool) if same else self.flags.get(name)
 
     def _without_last_step(self, choice: Folded) -> FixedArray:
         """Return what the accumulators give a cycle early: sums without the last step.

@@ -129,3 +129,17 @@ def test_a_window_over_an_image_is_early_where_its_last_step_changes_nothing() -
     traffic = Traffic((Arrival(1, 8, 3),))
     settled = settled_early(graph, dataflow(graph, (streamed(graph, ("pool",), 1),), traffic), values)
     np.testing.assert_array_equal(settled.edges["pool"], [[k != 7] for k in range(VECTORS)])
+
+
+def test_beside_a_tensor_that_never_changes_the_other_input_alone_decides() -> None:
+    x, y = image(2, 3, 1), replace(image(2, 3, 1), name="y", label="y")
+    first = pool(Window(2, 3, 1, (1, 1), (1, 1), (0, 0, 0, 0)))
+    late = Merge(name="late", label="l", inputs=("pool", "y"), shape=(2, 3, 1), type=KIND, op="add")
+    graph = Graph("late", (x, y, first, late), ("x", "y"), ("late",))
+    choices = (streamed(graph, ("pool",), 1, depth=3), streamed(graph, ("late",), 1))
+    flow = dataflow(graph, choices, by_pixels(graph, 1, 1, beats_out=True))
+    assert "fifo" in {edge.engine for edge in flow.timeline.edges}
+    for constant in (True, False):
+        raw = np.full((VECTORS, 2, 3, 1), 5) if constant else numbers(graph)
+        values = evaluate(graph, {"x": raw, "y": numbers(graph)})
+        assert ("late" in settled_early(graph, flow, values).edges) == constant
