@@ -24,9 +24,6 @@ from flow.graph.nodes import AnyNode, Conv, Dense, Input, Reshape
 from flow.graph.verify import verify
 
 _IDENTIFIER = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_SUPPORTED = (
-    "Dense on a flat tensor, linear and quantizing activations, ReLU, LeakyReLU, BatchNormalization, Flatten, Reshape"
-)
 
 
 def to_graph(model: Any, *, name: str, label_of: Mapping[str, str], notes: tuple[str, ...] = ()) -> Graph:
@@ -106,4 +103,4 @@ def _node(  # noqa: PLR0911, PLR0912 (one per kind of layer)
         case "Reshape":
             return Reshape(**{**common, "type": copy.type_before(common)})
         case _:
-            raise UserError(f"{where} is not supported yet; {_SUPPORTED} are")
+            raise UserError(f"{where} is not supported; docs/conformance.md lists the layers that are")

@@ -26,7 +26,7 @@ class PRelu(Node):
     @property
     def elementwise(self) -> bool:  # type: ignore[override] # here it depends on the parameters
         """Tell whether the slopes repeat along the last axis."""
-        return self.slopes.shape == self.shape[-1:]
+        return bool(self.slopes.shape == self.shape[-1:])
 
     @property
     def multiplications(self) -> int:
