@@ -4,6 +4,10 @@ Its passes multiply a batch normalization into the layer before it although that
 model, and give a layer the type of a linear activation behind it although others read the layer too. So an output gets
 a copy of its own, and such linear activations a spelling that the passes do not know (the C++ function is called by
 the name in small letters).
+
+Transpositions get a copy too where its passes would drop them: before a flatten and a dense layer, whose weights it
+turns as for channels in front whatever the permutation (`RemoveTransposeBeforeFlatten`), and behind an input with a
+first axis of 1, whatever the permutation (`RemoveSingleChannelTranspose`).
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ _MERGED = ("BatchNormalization", "ApplyAlpha")
 def keep_apart(model: ParsedModel) -> ParsedModel:
     """Return the model with copies where an output also feeds a layer that hls4ml would merge with its source.
 
-    And where a scale of a type of its own follows another scale.
+    And where a scale of a type of its own follows another scale, or a transposition would be dropped.
     """
     made = {record.port: record for record in model.records}
     records: list[Record] = []
@@ -32,6 +36,10 @@ def keep_apart(model: ParsedModel) -> ParsedModel:
             record = replace(record, entry={**record.entry, "activation": UNMERGED})  # noqa: PLW2901 — one record in, one out
         if _is_merged(record) and "scale" in record.owned and _is_merged(made[record.inputs[0]]):
             # hls4ml would multiply both scales and keep this one's type
+            copy = _copy(record.label, record.inputs[0], f"{record.suffix}_copy")
+            records.append(copy)
+            record = replace(record, inputs=(copy.port,))  # noqa: PLW2901 — one record in, two out
+        if record.inputs and _is_dropped(made[record.inputs[0]], record):
             copy = _copy(record.label, record.inputs[0], f"{record.suffix}_copy")
             records.append(copy)
             record = replace(record, inputs=(copy.port,))  # noqa: PLW2901 — one record in, two out
@@ -51,6 +59,14 @@ def _copy(label: str, source: Port, suffix: str) -> Record:
 
 def _is_merged(record: Record) -> bool:
     return record.entry["class_name"] in _MERGED
+
+
+def _is_dropped(before: Record, record: Record) -> bool:
+    """Tell whether hls4ml would drop a transposition: the first of two records, or the second behind an input."""
+    first, second = before.entry["class_name"], record.entry["class_name"]
+    if first == "Transpose":
+        return bool(second == "Reshape" and len(record.entry["target_shape"]) == 1)
+    return bool(first == "InputLayer" and second == "Transpose" and before.entry["input_shape"][0] == 1)
 
 
 def _is_linear(record: Record) -> bool:

@@ -70,8 +70,8 @@ class Case:
     layer, parameter: what the table calls it; together they name it. build: makes the layers: takes the name of the
     main layer and the input tensors, gives the output tensors. shapes: of the inputs. expected: by io type. settings:
     of hls4ml's LayerName, by what follows the main layer's name ("" itself, "_x0" the first input). section: of its
-    Model, beside the precision. budget: for the plan, None for that of its io type. known: what is publicly reported of
-    it, by section and number of this project's list of such reports. core: whether the short suite has it.
+    Model, beside the precision. budget: for the plan, None for that of its io type. known: a public report of what
+    goes wrong with it; a version where it was found by trying. core: whether the short suite has it.
     """
 
     layer: str

@@ -36,7 +36,7 @@ def activations() -> tuple[Case, ...]:
             {"activation": name},
             VECTOR,
             parallel=refused(f"'{name}' is not supported"),
-            known="B 45",
+            known="hls4ml #841",
         )
         for name in ("gelu", "silu", "exponential")
     ]
@@ -51,7 +51,13 @@ def activations() -> tuple[Case, ...]:
             settings={"_x0": {"Precision": "ufixed<9,3>"}},
         ),
         case("Dense", "activation tanh inside", {"units": 4, "activation": "tanh"}, VECTOR),
-        case("Dense", "activation leaky_relu inside", {"units": 4, "activation": "leaky_relu"}, VECTOR, known="E 65"),
+        case(
+            "Dense",
+            "activation leaky_relu inside",
+            {"units": 4, "activation": "leaky_relu"},
+            VECTOR,
+            known="hls4ml #563",
+        ),
         case("ReLU", "max_value 1.5", {"max_value": 1.5}, VECTOR),
         case("ReLU", "negative_slope 0.25", {"negative_slope": 0.25}, IMAGE),
         case("ReLU", "threshold 0.75", {"threshold": 0.75}, VECTOR, core=True),
@@ -66,8 +72,8 @@ def activations() -> tuple[Case, ...]:
         case("LeakyReLU", "0.3", {"negative_slope": 0.3}, VECTOR, core=True),
         case("LeakyReLU", "0.125, an image", {"negative_slope": 0.125}, IMAGE),
         case("PReLU", "a vector", {}, VECTOR, core=True),
-        case("PReLU", "shared_axes [1] of a sequence", {"shared_axes": [1]}, LINE, known="A 21"),
-        case("PReLU", "shared_axes [1, 2] of an image", {"shared_axes": [1, 2]}, IMAGE, known="A 21"),
+        case("PReLU", "shared_axes [1] of a sequence", {"shared_axes": [1]}, LINE, known="hls4ml #1328"),
+        case("PReLU", "shared_axes [1, 2] of an image", {"shared_axes": [1, 2]}, IMAGE, known="hls4ml #1328"),
         case("PReLU", "an image", {}, IMAGE),
         case("ELU", "alpha 0.5", {"alpha": 0.5}, VECTOR),
     ]
@@ -80,7 +86,14 @@ def normalizations() -> tuple[Case, ...]:
         case("BatchNormalization", "a vector", {}, VECTOR, core=True),
         case("BatchNormalization", "an image", {}, IMAGE, core=True),
         case("BatchNormalization", "scale=False, center=False", {"scale": False, "center": False}, LINE),
-        case("BatchNormalization", "axis 1 of an image", {"axis": 1}, IMAGE, parallel=refused("axis=1"), known="B 31"),
+        case(
+            "BatchNormalization",
+            "axis 1 of an image",
+            {"axis": 1},
+            IMAGE,
+            parallel=refused("axis=1"),
+            known="hls4ml PR #1534",
+        ),
         case(
             "BatchNormalization",
             "behind a dense layer",
@@ -122,7 +135,7 @@ def softmaxes() -> tuple[Case, ...]:
             settings=NARROW | {"": {"Implementation": how, "TableSize": 256}},
             draw=spread(1.0),
             core=True,
-            known="A 17",
+            known="hls4ml #885",
         )
         for how in ("stable", "latency", "legacy", "argmax")
     ]
@@ -149,7 +162,7 @@ def softmaxes() -> tuple[Case, ...]:
             {"axis": 1},
             IMAGE,
             parallel=refused("axis=1"),
-            known="B 31",
+            known="hls4ml PR #1534",
         ),
         case(
             "Softmax",
@@ -158,7 +171,7 @@ def softmaxes() -> tuple[Case, ...]:
             (5,),
             parallel=noted("the softmax reads its exponential in steps of"),
             settings={"_x0": {"Precision": "fixed<18,12>"}, "": {"TableSize": 256}},
-            known="A 16",
+            known="hls4ml #115",
         ),
         case(
             "Softmax",
@@ -167,14 +180,14 @@ def softmaxes() -> tuple[Case, ...]:
             VECTOR,
             parallel=noted("is left out"),
             section={"SkipSoftmax": True},
-            known="A 16",
+            known="hls4ml #115",
         ),
         case(
             "Softmax",
             "inside a dense layer",
             chain(("Dense", {"units": 4, "activation": "softmax"})),
             VECTOR,
-            known="E 66",
+            known="hls4ml #1431",
             settings={"_softmax": {"TableSize": 256}},
         ),
     ]
@@ -199,11 +212,18 @@ def merges() -> tuple[Case, ...]:
     found += [case(kind, "two images", {}, IMAGE, IMAGE) for kind in kinds]
     wide = "beside one of"
     found += [
-        case("Add", "three tensors", {}, (5,), (5,), (5,), known="B 37"),
+        case("Add", "three tensors", {}, (5,), (5,), (5,), known="hls4ml 1.3.0"),
         case("Maximum", "four tensors", {}, (5,), (5,), (5,), (5,)),
         case("Average", "four tensors", {}, (5,), (5,), (5,), (5,)),
         case(
-            "Average", "three tensors", {}, (5,), (5,), (5,), parallel=refused("the average of 3 tensors"), known="B 37"
+            "Average",
+            "three tensors",
+            {},
+            (5,),
+            (5,),
+            (5,),
+            parallel=refused("the average of 3 tensors"),
+            known="hls4ml 1.3.0",
         ),
         case("Multiply", "a tensor with a layer of itself", _self("Multiply"), VECTOR),
         case("Add", "broadcasting (1, 1, 2)", {}, IMAGE, (1, 1, 2), stream=refused(wide)),
@@ -217,13 +237,21 @@ def merges() -> tuple[Case, ...]:
             stream=refused(wide),
         ),
         case("Concatenate", "vectors", {}, (4,), (3,), core=True),
-        case("Concatenate", "three vectors", {}, (4,), (3,), (2,), known="B 37"),
-        case("Concatenate", "axis 1 of images", {"axis": 1}, IMAGE, (3, 5, 2), known="B 36"),
-        case("Concatenate", "axis 2 of images", {"axis": 2}, IMAGE, (4, 3, 2), known="B 36"),
-        case("Concatenate", "axis 3 of images", {"axis": 3}, IMAGE, (4, 5, 3), known="B 36"),
-        case("Concatenate", "axis -1 of images of two types", {"axis": -1}, IMAGE, IMAGE, settings=mixed, known="B 36"),
-        case("Concatenate", "axis 1 of sequences", {"axis": 1}, LINE, (4, 2), known="B 36"),
-        case("Concatenate", "axis 2 of sequences", {"axis": 2}, LINE, (7, 3), known="B 36"),
+        case("Concatenate", "three vectors", {}, (4,), (3,), (2,), known="hls4ml 1.3.0"),
+        case("Concatenate", "axis 1 of images", {"axis": 1}, IMAGE, (3, 5, 2), known="hls4ml #415"),
+        case("Concatenate", "axis 2 of images", {"axis": 2}, IMAGE, (4, 3, 2), known="hls4ml #415"),
+        case("Concatenate", "axis 3 of images", {"axis": 3}, IMAGE, (4, 5, 3), known="hls4ml #415"),
+        case(
+            "Concatenate",
+            "axis -1 of images of two types",
+            {"axis": -1},
+            IMAGE,
+            IMAGE,
+            settings=mixed,
+            known="hls4ml #415",
+        ),
+        case("Concatenate", "axis 1 of sequences", {"axis": 1}, LINE, (4, 2), known="hls4ml #415"),
+        case("Concatenate", "axis 2 of sequences", {"axis": 2}, LINE, (7, 3), known="hls4ml #415"),
         case("Dot", "two vectors", {"axes": 1}, (5,), (5,), stream=refused("io_stream"), core=True),
         case("Dot", "normalize", {"axes": 1, "normalize": True}, (5,), (5,), parallel=refused("normalize=True")),
     ]

@@ -41,7 +41,7 @@ def dense() -> tuple[Case, ...]:
             "no alpha: auto_po2",
             {"units": 4, "kernel_quantizer": "quantized_bits(6,0)", "bias_quantizer": BITS},
             VECTOR,
-            known="A 8",
+            known="qkeras #129",
         ),
         case(
             "QDense",
@@ -54,21 +54,21 @@ def dense() -> tuple[Case, ...]:
             "ternary, alpha auto",
             {"units": 4, "kernel_quantizer": "ternary(alpha='auto')", "bias_quantizer": BITS},
             VECTOR,
-            known="A 14",
+            known="hls4ml #740",
         ),
         case(
             "QDense",
             "ternary, threshold 0.8",
             {"units": 4, "kernel_quantizer": "ternary(alpha=1,threshold=0.8)", "bias_quantizer": BITS},
             VECTOR,
-            known="A 14",
+            known="hls4ml #740",
         ),
         case(
             "QDense",
             "binary",
             {"units": 4, "kernel_quantizer": "binary(alpha=1)", "bias_quantizer": BITS},
             VECTOR,
-            known="A 14",
+            known="hls4ml #740",
         ),
         case(
             "QDense",
@@ -81,7 +81,7 @@ def dense() -> tuple[Case, ...]:
             "keep_negative=0",
             {"units": 4, "kernel_quantizer": "quantized_bits(6,0,keep_negative=0,alpha=1)", "bias_quantizer": BITS},
             VECTOR,
-            known="A 11",
+            known="hls4ml 1.3.0",
         ),
         case(
             "QDense",
@@ -95,21 +95,21 @@ def dense() -> tuple[Case, ...]:
             {"units": 4, "kernel_quantizer": "quantized_relu_po2(4)"},
             VECTOR,
             parallel=refused("kernel_quantizer"),
-            known="A 12",
+            known="hls4ml #225",
         ),
         case(
             "QDense",
             "activation quantized_relu(8,2) inside",
             {"units": 4, "activation": "quantized_relu(8,2)"} | BOTH,
             VECTOR,
-            known="E 65",
+            known="hls4ml #563",
         ),
         case(
             "QDense",
             "activation quantized_relu with a slope inside",
             {"units": 4, "activation": "quantized_relu(8,2,negative_slope=0.25)"} | BOTH,
             VECTOR,
-            known="A 10",
+            known="hls4ml PR #961",
         ),
         case(
             "QDense",
@@ -127,14 +127,14 @@ def dense() -> tuple[Case, ...]:
                 ("QActivation", {"activation": "quantized_relu(10,2)"}),
             ),
             VECTOR,
-            known="A 5",
+            known="hls4ml #874",
         ),
         case(
             "QDense",
             "16 fraction bits",
             {"units": 4, "kernel_quantizer": "quantized_bits(17,0,alpha=1)", "bias_quantizer": BITS},
             VECTOR,
-            known="A 5",
+            known="hls4ml #874",
         ),
         case(
             "QBatchNormalization",
@@ -142,7 +142,7 @@ def dense() -> tuple[Case, ...]:
             {},
             VECTOR,
             parallel=refused("gamma_quantizer=quantized_relu_po2"),
-            known="A 12",
+            known="hls4ml #225",
         ),
         case(
             "QBatchNormalization",
@@ -172,13 +172,13 @@ def quantizers() -> tuple[Case, ...]:
         "ternary(alpha=1,threshold=0.5)",
     )
     faults = {
-        texts[1]: "A 11",
-        texts[2]: "A 11",
-        texts[3]: "A 11",
-        texts[4]: "A 11",
-        texts[0]: "A 24",
-        texts[6]: "A 24",
-        texts[7]: "A 10",
+        texts[1]: "hls4ml 1.3.0",
+        texts[2]: "hls4ml 1.3.0",
+        texts[3]: "hls4ml 1.3.0",
+        texts[4]: "hls4ml 1.3.0",
+        texts[0]: "qkeras #75",
+        texts[6]: "qkeras #75",
+        texts[7]: "hls4ml PR #961",
     }
     found = [
         case("QActivation", text, {"activation": text}, VECTOR, core=True, draw=spread(3.0), known=faults.get(text, ""))
@@ -189,7 +189,7 @@ def quantizers() -> tuple[Case, ...]:
         for text in ("quantized_relu(6,2)", "binary(alpha=1)", "ternary(alpha=1,threshold=0.5)")
     ]
     found += [
-        case("QActivation", text, {"activation": text}, VECTOR, parallel=refused(words), known="A 11")
+        case("QActivation", text, {"activation": text}, VECTOR, parallel=refused(words), known="hls4ml 1.3.0")
         for text, words in (
             ("quantized_relu(6,2,use_sigmoid=1)", "use_sigmoid=1"),
             ("quantized_po2(4)", "on activations is not supported"),
@@ -219,18 +219,22 @@ def binaries() -> tuple[Case, ...]:
                 ("QDense", {"units": 3} | signs),
             ),
             VECTOR,
-            known="A 14",
+            known="hls4ml #740",
         ),
         case(
             "Binary network",
             "convolution, normalization, sign, max pool",
             chain(conv, ("BatchNormalization", {}), sign, ("MaxPooling2D", {"pool_size": 2})),
             IMAGE,
-            known="A 14",
+            known="hls4ml #740",
         ),
-        case("Binary network", "sign, convolution", chain(sign, conv), IMAGE, known="A 14"),
+        case("Binary network", "sign, convolution", chain(sign, conv), IMAGE, known="hls4ml #740"),
         case(
-            "Binary network", "signs as the output", chain(("QDense", {"units": 4} | signs), sign), VECTOR, known="A 14"
+            "Binary network",
+            "signs as the output",
+            chain(("QDense", {"units": 4} | signs), sign),
+            VECTOR,
+            known="hls4ml #740",
         ),
         case(
             "Binary network",
@@ -240,7 +244,7 @@ def binaries() -> tuple[Case, ...]:
                 ("QDense", {"units": 4, "kernel_quantizer": "ternary(alpha='auto')", "bias_quantizer": BITS}),
             ),
             VECTOR,
-            known="A 14",
+            known="hls4ml #740",
         ),
     )
 
@@ -255,7 +259,7 @@ def types() -> tuple[Case, ...]:
             chain(("QDense", one)),
             VECTOR,
             settings={"": {"Precision": {"result": f"fixed<8,3,{mode},SAT>"}}},
-            known="A 6",
+            known="hls4ml PR #68",
         )
         for mode in MODES
     ]
@@ -266,7 +270,7 @@ def types() -> tuple[Case, ...]:
             chain(("QDense", one)),
             VECTOR,
             settings={"": {"Precision": {"result": f"fixed<7,2,RND_CONV,{limit}>"}}},
-            known="A 6",
+            known="hls4ml PR #68",
         )
         for limit in LIMITS
     ]
@@ -278,7 +282,7 @@ def types() -> tuple[Case, ...]:
             VECTOR,
             parallel=refused("WRAP_SM"),
             settings={"": {"Precision": {"result": "fixed<7,2,TRN,WRAP_SM>"}}},
-            known="A 6",
+            known="hls4ml PR #68",
         ),
         case(
             "Dense types",
@@ -286,7 +290,7 @@ def types() -> tuple[Case, ...]:
             chain(("Dense", {"units": 4})),
             VECTOR,
             settings={"": {"Precision": {"weight": "fixed<8,12>"}}},
-            known="A 7",
+            known="hls4ml 1.3.0",
         ),
         case(
             "Dense types",
@@ -294,7 +298,7 @@ def types() -> tuple[Case, ...]:
             chain(("Dense", {"units": 4})),
             VECTOR,
             settings={"": {"Precision": {"result": "ufixed<8,-2,RND_CONV,SAT>"}}},
-            known="A 7",
+            known="hls4ml 1.3.0",
         ),
         case(
             "Dense types",
@@ -303,7 +307,7 @@ def types() -> tuple[Case, ...]:
             VECTOR,
             settings={"_x0": {"Precision": "fixed<8,12>"}},
             draw=spread(900),
-            known="A 7",
+            known="hls4ml 1.3.0",
         ),
         case(
             "Dense types",
@@ -311,7 +315,7 @@ def types() -> tuple[Case, ...]:
             chain(("QDense", {"units": 4} | BOTH)),
             VECTOR,
             settings={"": {"Precision": {"accum": "fixed<7,1>"}}},
-            known="A 1",
+            known="hls4ml #324",
         ),
         case(
             "Dense types",
@@ -320,7 +324,7 @@ def types() -> tuple[Case, ...]:
             VECTOR,
             parallel=noted("wrap"),
             settings={"": {"Precision": {"result": "fixed<6,1>"}}},
-            known="A 6",
+            known="hls4ml PR #68",
         ),
         case(
             "Dense types",
@@ -329,7 +333,7 @@ def types() -> tuple[Case, ...]:
             VECTOR,
             parallel=noted("bias"),
             settings={"": {"Precision": {"bias": "fixed<6,0>"}}},
-            known="A 3",
+            known="hls4ml #1065",
         ),
         case(
             "Dense types",
@@ -337,7 +341,7 @@ def types() -> tuple[Case, ...]:
             chain(("Dense", {"units": 2})),
             (3,),
             settings={"_x0": {"Precision": "fixed<40,18>"}},
-            known="F 77",
+            known="finn #1692",
         ),
         case(
             "Dense types",
@@ -346,7 +350,7 @@ def types() -> tuple[Case, ...]:
             VECTOR,
             parallel=refused("ap_fixd"),
             settings={"": {"Precision": {"result": "ap_fixd<8,2>"}}},
-            known="D 52",
+            known="hls4ml 1.3.0",
         ),
     ]
     return tuple(found)

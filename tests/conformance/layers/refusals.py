@@ -63,7 +63,8 @@ def refusals() -> tuple[Case, ...]:
         ("Masking", {}, LINE, refused("is not supported")),
     )
     found = [
-        case(kind, "this kind", options, shape, parallel=words, known="B 45") for kind, options, shape, words in other
+        case(kind, "this kind", options, shape, parallel=words, known="hls4ml #841")
+        for kind, options, shape, words in other
     ]
     recurrent: tuple[tuple[str, str, dict[str, Any]], ...] = (
         ("LSTM", "go_backwards", {"units": 3, "go_backwards": True}),
@@ -73,42 +74,56 @@ def refusals() -> tuple[Case, ...]:
         ("SimpleRNN", "plain", {"units": 3}),
         ("QLSTM", "a state quantizer", {"units": 3, "state_quantizer": "quantized_bits(8,0,alpha=1)"}),
     )
-    faults = {"LSTM": "C 47", "GRU": "C 47", "SimpleRNN": "C 48", "QLSTM": "C 49"}
+    faults = {
+        "LSTM": "hls4ml PR #1534",
+        "GRU": "hls4ml PR #1534",
+        "SimpleRNN": "hls4ml PR #1535",
+        "QLSTM": "hls4ml #1166",
+    }
     found += [
         case(kind, text, options, (5, 3), parallel=RECURRENT, known=faults[kind]) for kind, text, options in recurrent
     ]
     found += [
-        case("Bidirectional", "GRU", _both_ways, (5, 3), parallel=RECURRENT, known="B 45"),
+        case("Bidirectional", "GRU", _both_ways, (5, 3), parallel=RECURRENT, known="hls4ml #841"),
         case(
             "Nested model",
             "a Sequential inside",
             _nested,
             VECTOR,
             parallel=refused("flatten the nested model"),
-            known="B 42",
+            known="hls4ml 1.3.0",
         ),
         case(
-            "TimeDistributed", "Dense", _distributed, LINE, parallel=refused("flatten the nested model"), known="B 42"
+            "TimeDistributed",
+            "Dense",
+            _distributed,
+            LINE,
+            parallel=refused("flatten the nested model"),
+            known="hls4ml 1.3.0",
         ),
-        case("Lambda", "x * 2", _function, VECTOR, parallel=refused("a Lambda holds arbitrary code"), known="B 45"),
-        case("Operation", "a + x", _sum, VECTOR, parallel=refused("write keras.layers.Add"), known="B 37"),
+        case(
+            "Lambda", "x * 2", _function, VECTOR, parallel=refused("a Lambda holds arbitrary code"), known="hls4ml #841"
+        ),
+        case("Operation", "a + x", _sum, VECTOR, parallel=refused("write keras.layers.Add"), known="hls4ml 1.3.0"),
         case(
             "Operation",
             "x[:, :3]",
             _slice,
             VECTOR,
             parallel=refused("operations on tensors are not supported"),
-            known="B 45",
+            known="hls4ml #841",
         ),
         case("Dense", "one layer used twice", _shared, VECTOR, parallel=refused("is used more than once")),
-        case("Branch", "a dense layer and its normalization as outputs", _normalized_twice, VECTOR, known="B 45"),
+        case(
+            "Branch", "a dense layer and its normalization as outputs", _normalized_twice, VECTOR, known="hls4ml #841"
+        ),
         case(
             "Activation",
             "hard_silu",
             chain(("Activation", {"activation": "hard_silu"})),
             VECTOR,
             parallel=refused("is not supported"),
-            known="B 45",
+            known="hls4ml #841",
         ),
     ]
     return tuple(found)

@@ -19,16 +19,28 @@ def pools() -> tuple[Case, ...]:
             case(two, "pool (2, 2)", {"pool_size": 2}, IMAGE, core=True),
             case(two, "pool (2, 3), a rest on both axes", {"pool_size": (3, 2)}, IMAGE),
             case(
-                two, "pool 3, strides 2", {"pool_size": 3, "strides": 2}, (6, 7, 2), stream=refused(OTHER), known="B 20"
+                two,
+                "pool 3, strides 2",
+                {"pool_size": 3, "strides": 2},
+                (6, 7, 2),
+                stream=refused(OTHER),
+                known="hls4ml #995",
             ),
-            case(two, "pool 1, strides 2", {"pool_size": 1, "strides": 2}, IMAGE, stream=refused(OTHER), known="B 20"),
+            case(
+                two,
+                "pool 1, strides 2",
+                {"pool_size": 1, "strides": 2},
+                IMAGE,
+                stream=refused(OTHER),
+                known="hls4ml #995",
+            ),
             case(
                 two,
                 "same, pool 3, strides 2",
                 {"pool_size": 3, "strides": 2, "padding": "same"},
                 IMAGE,
                 stream=refused(ABORTS),
-                known="B 20",
+                known="hls4ml #995",
             ),
             case(two, "same, pool (2, 2)", {"pool_size": 2, "padding": "same"}, IMAGE, stream=refused(ABORTS)),
             case(one, "pool 2", {"pool_size": 2}, LINE, core=kind == "Max"),
@@ -47,14 +59,14 @@ def pools() -> tuple[Case, ...]:
         ]
     keeps = chain(("GlobalAveragePooling2D", {"keepdims": True}), ("Conv2D", {"filters": 3, "kernel_size": 1}))
     found += [
-        case("GlobalAveragePooling2D", "keepdims, behind it a convolution", keeps, IMAGE, known="B 41"),
+        case("GlobalAveragePooling2D", "keepdims, behind it a convolution", keeps, IMAGE, known="hls4ml PR #1534"),
         case(
             "AveragePooling2D",
             "a narrow input: no overflow of the sum",
             {"pool_size": (4, 5)},
             IMAGE,
             settings={"_x0": {"Precision": "fixed<7,4>"}},
-            known="A 19",
+            known="hls4ml #311",
         ),
         case(
             "AveragePooling2D",
@@ -63,7 +75,7 @@ def pools() -> tuple[Case, ...]:
             IMAGE,
             parallel=noted("beyond the accumulator"),
             settings={"": {"Precision": {"accum": "fixed<8,4>"}}},
-            known="A 19",
+            known="hls4ml #311",
         ),
         case(
             "GlobalAveragePooling1D",
@@ -72,7 +84,7 @@ def pools() -> tuple[Case, ...]:
             LINE,
             parallel=noted("beyond the accumulator"),
             settings={"": {"Precision": {"accum": "fixed<8,4>"}}},
-            known="A 19",
+            known="hls4ml #311",
         ),
     ]
     return tuple(found)
@@ -99,6 +111,22 @@ def _two_outputs(name: str, x: Any, y: Any) -> Any:
     return [layer_of("Dense", {"units": 2, "name": name})(joined), first]
 
 
+def _unread(name: str, x: Any, _: Any) -> Any:
+    """Return what one of two inputs makes; nothing reads the other."""
+    return layer_of("Dense", {"units": 3, "name": name})(x)
+
+
+def _block(name: str, x: Any) -> Any:
+    """Return a quantized depthwise block with a skip connection, averaged over the image."""
+    bits = "quantized_bits(6,2,alpha=1)"
+    apart = {"kernel_size": (3, 2), "padding": "same", "depthwise_quantizer": bits, "bias_quantizer": bits}
+    point = {"filters": 2, "kernel_size": 1, "kernel_quantizer": bits, "bias_quantizer": bits}
+    folded = layer_of("QConv2DBatchnorm", point | {"name": f"{name}_2"})
+    made = folded(layer_of("QDepthwiseConv2D", apart | {"name": f"{name}_1"})(x))
+    added = layer_of("Add", {"name": f"{name}_3"})([made, x])
+    return layer_of("GlobalAveragePooling2D", {"name": name})(added)
+
+
 def moves() -> tuple[Case, ...]:
     """Return layers that only move elements, branches, and several inputs and outputs."""
     dense = ("Dense", {"units": 3})
@@ -118,6 +146,7 @@ def moves() -> tuple[Case, ...]:
         ),
         case("Permute", "(3, 1, 2)", {"dims": (3, 1, 2)}, IMAGE, core=True),
         case("Permute", "(2, 1)", {"dims": (2, 1)}, LINE),
+        case("Permute", "(1, 3, 2) of an image of one row", {"dims": (1, 3, 2)}, (1, 5, 2)),
         case(
             "Permute",
             "(2, 1, 3), behind it a flatten",
@@ -134,14 +163,14 @@ def moves() -> tuple[Case, ...]:
         ),
         case("Cropping2D", "uneven", crop2, IMAGE),
         case("Cropping1D", "(2, 1)", {"cropping": (2, 1)}, LINE),
-        case("UpSampling2D", "nearest (2, 3)", {"size": (2, 3)}, IMAGE, known="B 32", core=True),
+        case("UpSampling2D", "nearest (2, 3)", {"size": (2, 3)}, IMAGE, known="hls4ml #517", core=True),
         case(
             "UpSampling2D",
             "bilinear",
             {"size": 2, "interpolation": "bilinear"},
             IMAGE,
             parallel=refused("interpolation='bilinear'"),
-            known="B 31",
+            known="hls4ml PR #1534",
         ),
         case("UpSampling1D", "3", {"size": 3}, LINE),
         case("RepeatVector", "4", {"n": 4}, VECTOR),
@@ -165,7 +194,11 @@ def moves() -> tuple[Case, ...]:
         case("Branch", "an output that is used further", _branch, IMAGE, core=True),
         case("Branch", "a skip connection around two convolutions", _skip, IMAGE, core=True),
         case("Branch", "a skip connection, budget 40ns", _skip, IMAGE, only="io_stream", budget="40ns", core=True),
-        case("Branch", "two inputs, two outputs in their declared order", _two_outputs, (4,), (3,), known="B 39"),
+        case("Branch", "a second input that nothing reads", _unread, (4,), (3,), known="hls4ml #244"),
+        case("Branch", "depthwise, folded normalization, sum, average", _block, IMAGE, known="hls4ml #1472"),
+        case(
+            "Branch", "two inputs, two outputs in their declared order", _two_outputs, (4,), (3,), known="hls4ml #244"
+        ),
         case(
             "Dropout", "nothing at inference", chain(("Dense", {"units": 4}), ("Dropout", {"rate": 0.5}), dense), VECTOR
         ),

@@ -30,9 +30,9 @@ Each row is a small model of the conformance suite (`tests/conformance/layers/`)
 - **not built**: the conversion is exact, but no hardware is planned, for the quoted reason.
 
 Every model is planned for the xcvu13p with a clock of 5 ns: whole tensors in io_parallel, beats of pixels in io_stream.
-"Report" is the section and number of a publicly known fault of this field's tools that the model shows. The rows come
-from the suite itself: `python -m tests.conformance.layers.table` runs it and writes this page (about an hour on two
-cores), and `make test-all` fails where a row is not what comes out.
+"Report" names a public report of what this field's tools do wrong with such a model, or the version where it was seen.
+The rows come from the suite itself: `python -m tests.conformance.layers.table` runs it and writes this page, and
+`make test-all` fails where a row is not what comes out.
 """
 
 
