@@ -2,7 +2,7 @@
 
 hls4ml 1.3.0 does not repack a stream that is flattened inside the network: its words keep the pixels' channels. Its
 dense layers and concatenations gather such words, all other layers take one word for the whole vector. And where
-several layers read a stream, it pads the stream of the wrong one.
+several layers read a stream, it pads the stream of the wrong one, and gives a reshaped stream its default type.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def packed_streams(model: ParsedModel) -> ParsedModel:
 
     Raises UserError for tensors that more layers read than hls4ml can copy a stream for.
     """
-    model = _padded_apart(model)
+    model = _padded_apart(_split_reshapes(model))
     records: list[Record] = []
     for record in model.records:
         readers = [other for other in model.records if record.port in other.inputs]
@@ -40,6 +40,31 @@ def packed_streams(model: ParsedModel) -> ParsedModel:
         row = row_record(record.label, record.inputs, tuple(record.entry["target_shape"]), record.suffix)
         records += [row, replace(record, inputs=(row.port,))]
     return replace(model, records=tuple(records))
+
+
+def _split_reshapes(model: ParsedModel) -> ParsedModel:
+    """Return the model with as many copies of a reshape as it has readers; an output is one."""
+    records = list(model.records)
+    for at in range(len(records) - 1, -1, -1):
+        record = records[at]
+        if record.entry["class_name"] != "Reshape":
+            continue
+        used = model.outputs.count(record.port)
+        for place in range(at + 1, len(records)):
+            inputs: list[Port] = []
+            for port in records[place].inputs:
+                is_reader = port == record.port
+                inputs.append((record.label, _numbered(record.suffix, used)) if is_reader else port)
+                used += is_reader
+            records[place] = replace(records[place], inputs=tuple(inputs))
+        copies = [replace(record, suffix=_numbered(record.suffix, number)) for number in range(1, used)]
+        records[at + 1 : at + 1] = copies
+    return replace(model, records=tuple(records))
+
+
+def _numbered(suffix: str, number: int) -> str:
+    """Return the suffix of a copy; the first is the layer itself."""
+    return f"{suffix}_again{number}" if number else suffix
 
 
 def _padded_apart(model: ParsedModel) -> ParsedModel:

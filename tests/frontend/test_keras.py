@@ -183,46 +183,6 @@ def test_several_inputs_keep_their_declared_order(tmp_path):
     assert [variable.name for variable in source.convert(tmp_path).get_input_variables()] == ["zz", "aa"]
 
 
-def refused():
-    import keras
-    from keras import layers
-    from qkeras import QActivation, QBatchNormalization, QDense, quantized_bits, quantized_relu_po2, quantized_tanh
-
-    bits = quantized_bits(4, 0, alpha=1)
-    shared = layers.Dense(6, name="twice")
-    x = keras.Input((6,))
-    inner = keras.Sequential([keras.Input((6,)), layers.Dense(2)], name="inner")
-    return {
-        "batch": (
-            net(layers.Reshape((3, 2)), layers.BatchNormalization(axis=1, name="l")),
-            "layer 'l' (BatchNormalization): axis",
-        ),
-        "relu6": (net(layers.ReLU(max_value=6, name="l")), "max_value=6"),
-        "hard": (net(layers.Activation("hard_sigmoid", name="l")), "'hard_sigmoid' is not supported"),
-        "gelu": (net(layers.Dense(2, activation="gelu", name="l")), "'gelu' is not supported"),
-        "groups": (net(layers.Reshape((3, 2)), layers.Conv1D(4, 2, groups=2, name="l")), "groups=2"),
-        "dilation": (net(layers.Reshape((3, 2)), layers.Conv1D(4, 2, dilation_rate=2, name="l")), "dilation_rate"),
-        "lambda": (
-            net(layers.Lambda(lambda v: v * 2, name="l", output_shape=(6,))),
-            "layer 'l' (Lambda): a Lambda holds",
-        ),
-        "nested": (net(inner), "layer 'inner' (Sequential): flatten the nested model"),
-        "qbn": (net(QBatchNormalization(name="l")), "layer 'l' (QBatchNormalization)"),
-        "tanh": (net(QActivation(quantized_tanh(4), name="l")), "quantized_tanh"),
-        "po2": (net(QDense(2, kernel_quantizer=quantized_relu_po2(4), name="l")), "kernel_quantizer"),
-        "inline": (net(QDense(2, kernel_quantizer=bits, activation="quantized_tanh(4)", name="l")), "quantized_tanh"),
-        "shared": (keras.Model(x, shared(shared(x))), "'twice' of"),
-    }
-
-
-def test_layers_that_hls4ml_gets_wrong_are_named():
-    for model, said in refused().values():
-        with pytest.raises(UserError) as error:
-            load(model)
-        assert said in str(error.value)
-        assert "\n" not in str(error.value)
-
-
 def test_objects_that_are_no_models_are_refused():
     import keras
 
