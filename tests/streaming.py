@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from flow.device.delays import delays_of
 from flow.device.parts import find_part
-from flow.engines.beat import beat_graph, beat_of, computed, window_of
+from flow.engines.beat import beat_graph, beat_of, computed, reducer_of, window_of
+from flow.engines.blocks import blocks_of
 from flow.engines.dataflow import Arrival, Traffic, dataflow
 from flow.engines.engine import Choice
 from flow.engines.folded import Folded
 from flow.engines.folded_hardware import folded_hardware
-from flow.engines.line_buffer import RowStore, in_beats, line_buffer
+from flow.engines.line_buffer import LineBuffer, RowStore, in_beats, line_buffer
 from flow.engines.lower import lower
 from flow.engines.network import connect
 from flow.engines.pipeline import PlacedCone, place
+from flow.engines.reducer import Reducer
 from flow.engines.segments import lower_unrolled, network_of, segments
 from flow.engines.streamed import Streamed
 from flow.engines.streamed_hardware import streamed_hardware
@@ -43,11 +45,12 @@ def streamed(
         shape = (beat.feeding(matrix)[0].size, matrix.size)
         inner = Folded.plain(computed(beat), "output_serial", shape, fold, store="lutrom", multiplier="lut")
     window = window_of(head)
-    buffer = None if window is None else line_buffer(window, pixels, pace, store)
-    assert (window is None) == (buffer is None)
-    made = pixels
-    if window is not None:
+    buffer: LineBuffer | Reducer | None = reducer_of(graph, head, pixels)
+    made = pixels if buffer is None else 1
+    if window is not None and buffer is None:
+        buffer = line_buffer(window, pixels, pace, store)
         beats = in_beats(window, pixels)
+        assert buffer is not None
         assert beats is not None
         made = beats.pixels_out
     lanes_in = tuple(pixels * node.shape[-1] for node in dict.fromkeys(graph.feeding(head)))
@@ -66,9 +69,10 @@ def by_pixels(graph: Graph, pixels: int, spacing: int = 1, *, beats_out: bool = 
 
 def build(graph: Graph, choices: tuple[Choice, ...], traffic: Traffic) -> RandomDesign:
     """Generate the hardware of choices, whose cones have the depths that they say."""
-    delays = delays_of(find_part(PART))
+    part = find_part(PART)
+    delays = delays_of(part)
     engines: dict[str, Engine] = {}
-    cones = lower_unrolled(graph, choices)
+    cones = lower_unrolled(graph, choices, part)
     for segment in segments(graph, choices, traffic):
         network = network_of(segment, cones)
         depths = tuple(c.depth for k in segment.numbers if isinstance(c := choices[k], Unrolled))
@@ -79,7 +83,8 @@ def build(graph: Graph, choices: tuple[Choice, ...], traffic: Traffic) -> Random
         elif isinstance(choice, Streamed):
             cone: PlacedCone | None = None
             if isinstance(choice.inner, Unrolled):
-                network = connect((lower(beat_of(graph, choice), choice.inner.nodes),), (choice.output,))
+                lowered = lower(beat_of(graph, choice), choice.inner.nodes, blocks=blocks_of(choice.inner, part))
+                network = connect((lowered,), (choice.output,))
                 cone = place(network, (choice.inner.depth,), delays).cones[0]
             engines[choice.output] = streamed_hardware(graph, choice, delays, cone)
     flow = dataflow(graph, choices, traffic)

@@ -9,9 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from flow.engines.cone import Add, Limit, Lookup, Read, Round, Select
+from flow.engines.cone import Add, Limit, Lookup, Multiply, Read, Round, Select
 from flow.engines.engine import Resources
+from flow.engines.families import XILINX
+from flow.engines.memory import rom_resources
+from flow.engines.multiplier import family_halves
 from flow.engines.pipeline import PlacedCone
 from flow.engines.registers import held_bits
 from flow.engines.table_columns import distinct_columns
@@ -19,7 +23,9 @@ from flow.engines.table_luts import table_luts
 from flow.engines.wiring import LITERAL, Bits, Cell
 from flow.fixed import Rounding
 
-XILINX = frozenset({"xcup", "xcu", "xc7"})
+if TYPE_CHECKING:
+    from flow.device.parts import Family
+
 SHARED_INVERTERS = 0.6
 """Share of the subtracted bits for which iCE40, whose carry cells cannot invert, needs a LUT; measured with Yosys."""
 
@@ -55,7 +61,8 @@ class Sizes:
     that combine two signals, equal pairs of a chain once. inverted: signals that a chain reads inverted where the
     other operand is constant. subtracted: signals that a chain subtracts and something else reads, too. gated:
     chain bits that add a signal which a test keeps or turns into a constant, for this chain alone. logic: what stands
-    outside the chains. tables: constant tables, once for each place.
+    outside the chains. tables: constant tables, once for each place. block_tables: those in block RAM. products: widths
+    of both factors of each DSP block.
     """
 
     chain_bits: int
@@ -66,10 +73,12 @@ class Sizes:
     gated: int
     logic: tuple[Choice, ...]
     tables: tuple[Table, ...]
+    block_tables: tuple[Table, ...]
+    products: tuple[tuple[int, int], ...]
 
 
-def area(cone: PlacedCone, family: str) -> Resources:
-    """Return the LUTs (carry cells included) and flip-flops of a cone on a family."""
+def area(cone: PlacedCone, family: Family) -> Resources:
+    """Return the LUTs (carry cells included), flip-flops, DSP blocks and block RAM of a cone on a family."""
     sizes = measure(cone)
     inputs = 6 if family in XILINX else 4
     lut = sum(choice.luts(inputs) for choice in sizes.logic)
@@ -83,7 +92,10 @@ def area(cone: PlacedCone, family: str) -> Resources:
             lut += sizes.chain_bits
         case _:
             lut += sizes.mixed_bits + sizes.inverted - sizes.gated  # a gate joins the LUT before the carry cell
-    return Resources(lut=lut, ff=sum(held.mask.bit_count() for held in held_bits(cone)))
+    halves = sum(family_halves(a, b, family) for a, b in sizes.products)
+    dsp = Resources(dsp=-(-halves // 2), half_dsp=halves % 2 == 1)
+    fabric = Resources(lut=lut, ff=sum(held.mask.bit_count() for held in held_bits(cone)))
+    return sum((rom_resources(t.words, len(t.columns), family) for t in sizes.block_tables), fabric + dsp)
 
 
 def measure(cone: PlacedCone) -> Sizes:
@@ -94,6 +106,8 @@ def measure(cone: PlacedCone) -> Sizes:
     subtracted: set[tuple[int, int, int]] = set()
     logic: list[Choice] = []
     tables: list[Table] = []
+    block_tables: list[Table] = []
+    products: list[tuple[int, int]] = []
     for cell, live, stage in zip(cone.wiring.cells, cone.wiring.live, cone.stages, strict=True):
         if not live or isinstance(cell.op, Read):
             continue
@@ -102,7 +116,10 @@ def measure(cone: PlacedCone) -> Sizes:
             continue
         if isinstance(cell.op, Lookup):
             columns = distinct_columns(cell.op.values, cone.wiring.table_width(cell))[: cell.width]
-            tables.append(Table(columns, len(cell.op.values)))
+            (block_tables if cell.op.block else tables).append(Table(columns, len(cell.op.values)))
+            continue
+        if isinstance(cell.op, Multiply):
+            products.append((cone.wiring.cone.width(cell.op.a), cone.wiring.cone.width(cell.op.b)))
             continue
         if isinstance(cell.op, Round) and cell.op.mode is not Rounding.RND:
             logic.append(Choice(_signals(cell.args[2]) + 1, 1, 1))
@@ -123,7 +140,16 @@ def measure(cone: PlacedCone) -> Sizes:
                 subtracted.add((*b, stage))
         mixed_bits += len(pairs)
     return Sizes(
-        chain_bits, chain_pairs, mixed_bits, len(inverted), len(subtracted), gated, tuple(logic), tuple(tables)
+        chain_bits,
+        chain_pairs,
+        mixed_bits,
+        len(inverted),
+        len(subtracted),
+        gated,
+        tuple(logic),
+        tuple(tables),
+        tuple(block_tables),
+        tuple(products),
     )
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from flow.engines.sums import Products, Term, add_balanced, signed_digits
+from flow.engines.widths import signed_width
 from flow.fixed import FixedType, Rounding
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ def product_range(a: tuple[int, int], b: tuple[int, int], *, square: bool) -> tu
 
 
 def multiply(builder: ConeBuilder, a: int, b: int) -> int:
-    """Append `a * b` from shifts and adders; the bits of the narrower factor pick the rows."""
+    """Append `a * b`: by a DSP block, or by shifts and adders; the bits of the narrower factor pick the rows then."""
     for factor, other in ((a, b), (b, a)):
         lo, hi = builder.range(factor)
         if lo == hi:
@@ -32,8 +33,10 @@ def multiply(builder: ConeBuilder, a: int, b: int) -> int:
         bare, zeros = builder.unshifted(factor)
         if zeros:
             return builder.shift(multiply(builder, bare, other), zeros)
-    terms = _square_rows(builder, a) if a == b else _rows(builder, min(a, b), max(a, b))
     bounds = product_range(builder.range(a), builder.range(b), square=a == b)
+    if builder.blocks.multiplies(signed_width(*builder.range(a)), signed_width(*builder.range(b))):
+        return builder.product(a, b, bounds)
+    terms = _square_rows(builder, a) if a == b else _rows(builder, min(a, b), max(a, b))
     return builder.narrowed(value_of(builder, add_balanced(builder, terms)), bounds)
 
 

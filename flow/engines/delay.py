@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flow.device.delays import Delays
-from flow.engines.cone import Add, Limit, Lookup, Read, Round, Select
+from flow.engines.cone import Add, Limit, Lookup, Multiply, Read, Round, Select
 from flow.engines.wiring import LITERAL, Bits, Cell
 from flow.fixed import Overflow, Rounding
 
@@ -17,8 +17,12 @@ Eight tables between registers, routed by nextpnr 0.11.1, took, in levels of the
 """
 
 
-def cell_delay(cell: Cell, delays: Delays) -> float:
-    """Return the delay from a cell's operands to its result, in ns, routing included."""
+def cell_delay(cell: Cell, delays: Delays) -> float:  # noqa: PLR0911 (one per kind of operation)
+    """Return the delay from a cell's operands to its result, in ns, routing included.
+
+    Of a block RAM: from the clock edge, beyond what a register takes. Raises ValueError where a block's delay is not
+    known.
+    """
     match cell.op:
         case Read():
             return 0.0
@@ -34,10 +38,20 @@ def cell_delay(cell: Cell, delays: Delays) -> float:
             return _test_and_choose(tested, delays)
         case Select():
             return _test_and_choose(_signals(cell.args[0]), delays)
+        case Lookup(block=True):
+            return max(0.0, _known(delays.bram_ns) - delays.register_ns)
+        case Multiply():
+            return _known(delays.dsp_ns)
         case Lookup(values=values):
             return _table_levels((len(values) - 1).bit_length()) * delays.level_ns
         case _:
             raise TypeError(f"{type(cell.op).__name__} is no cell")
+
+
+def _known(block_ns: float | None) -> float:
+    if block_ns is None:
+        raise ValueError("no delay of this block is known")
+    return block_ns
 
 
 def _signals(view: Bits) -> int:

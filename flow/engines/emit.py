@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from flow.engines.cone import Add, Limit, Lookup, Read, Round, Select
+from flow.engines.cone import Add, Limit, Lookup, Multiply, Read, Round, Select
 from flow.engines.module import (
     Assign,
     AsSigned,
@@ -35,6 +35,8 @@ from flow.fixed import FixedType, Overflow, Rounding
 
 CLOCK = Signal("clk_i", 1)
 ZERO, ONE = Number(0, 1), Number(1, 1)
+FACTORS, PRODUCT = ("a_i", "b_i"), "product_o"
+READ_PORTS = {ADDRESS, *FACTORS}
 
 
 def cone_module(
@@ -66,7 +68,9 @@ class _Emitter:
 
     def module(self, layers: tuple[str, ...]) -> Module:
         name = f"flow_cone_{self.cone.name}"
-        registered = bool(self.held)
+        registered = bool(self.held) or any(
+            live and cell.clocked for cell, live in zip(self.wiring.cells, self.wiring.live, strict=True)
+        )
         items = [
             item for stage in range(min(self.cone.arrivals), self.cone.departure + 1) for item in self._stage(stage)
         ]
@@ -123,6 +127,11 @@ class _Emitter:
             width = live.bit_length()
             signal = Signal(self._name(k), width, cell.signed and width == cell.width)
             value: Expr = self._element(cell.op, width)
+        elif isinstance(cell.op, Multiply):
+            widths = tuple(self.wiring.cone.width(v) for v in (cell.op.a, cell.op.b))
+            signal = Signal(self._name(k), sum(widths), signed=True)
+            self.drivers[k, stage] = (signal, 0)
+            return [Wire(signal, None), self._product(cell, widths, stage, signal)]
         else:
             signal = Signal(self._name(k), cell.width, cell.signed)
             if isinstance(cell.op, Lookup):
@@ -134,8 +143,19 @@ class _Emitter:
 
     def _table(self, cell: Cell, stage: int, word: Signal) -> Instance:
         memory = table_memory(cell, self.wiring.table_width(cell))
-        address = self._bits(cell.args[0], stage)
-        return Instance(memory.name, f"u_{word.name}", (), ((ADDRESS, address), (WORD, whole(word))))
+        address = self._bits(cell.args[0], stage - cell.clocked)
+        clock = (("clk_i", whole(CLOCK)),) if cell.clocked else ()
+        return Instance(memory.name, f"u_{word.name}", (), (*clock, (ADDRESS, address), (WORD, whole(word))))
+
+    def _product(self, cell: Cell, widths: tuple[int, ...], stage: int, product: Signal) -> Instance:
+        """Place a multiplier, a module of its own: what is known of the factors' bits would change its mapping."""
+        factors = tuple(self._bits(view.take(width), stage) for view, width in zip(cell.args, widths, strict=True))
+        return Instance(
+            "flow_product",
+            f"u_{product.name}",
+            (("AWidth", widths[0]), ("BWidth", widths[1])),
+            (*zip(FACTORS, factors, strict=True), (PRODUCT, whole(product))),
+        )
 
     def _element(self, op: Read, width: int) -> Expr:
         return Slice(self.ports[op.port], op.element * self.inputs[op.port].width, width)
@@ -269,7 +289,7 @@ def _unread(items: list[Item], ports: tuple[Signal, ...]) -> list[Expr]:
             declared += [signal for signal, _ in item.loads]
             waiting += [value for _, value in item.loads]
         if isinstance(item, Instance):
-            waiting += [value for port, value in item.connections if port == ADDRESS]
+            waiting += [value for port, value in item.connections if port in READ_PORTS]
     while waiting:
         match waiting.pop():
             case Slice(signal, low, width):

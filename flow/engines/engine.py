@@ -46,3 +46,9 @@ class Resources:
             self.half_dsp != other.half_dsp,
             self.half_bram != other.half_bram,
         )
+
+    def times(self, factor: float) -> Resources:
+        """Return what so many of this take, rounded."""
+        lut, ff, uram = (round(count * factor) for count in (self.lut, self.ff, self.uram))
+        dsp, bram = (round((2 * self.dsp - self.half_dsp) * factor), round((2 * self.bram - self.half_bram) * factor))
+        return Resources(lut, ff, -(-dsp // 2), -(-bram // 2), uram, dsp % 2 == 1, bram % 2 == 1)

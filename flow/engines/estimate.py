@@ -9,19 +9,23 @@ runs without one, is lowered and placed exactly; of a large one a part.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isqrt, log, log2
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flow.device.delays import Delays
-from flow.engines.area import XILINX, area
+from flow.device.parts import Family
+from flow.engines.area import area
+from flow.engines.blocks import FABRIC, Blocks
 from flow.engines.cone import Add, Cone, Constant, Read
 from flow.engines.delay import cell_delay
+from flow.engines.engine import Resources
+from flow.engines.families import XILINX
 from flow.engines.lower import lower
 from flow.engines.network import Network, connect
-from flow.engines.pipeline import place
+from flow.engines.pipeline import fewest_registers_along, place, shortest_depths
 from flow.engines.sampled import part_of, piece_of
 from flow.engines.sums import signed_digits
 from flow.fixed import FixedType, IntArray
@@ -43,7 +47,8 @@ class Estimate:
 
     delay_ns: from its inputs to its output without registers. step_ns: its slowest single operation, which no
     register can divide. lut: carry cells included. cut_bits: flip-flops of one register stage inside it.
-    output_bits: those of a register stage at its output.
+    output_bits: those of a register stage at its output. blocks: DSP blocks and block RAM. lags: registers inside of
+    block RAM on the longest way, beside those that cut the delay.
     """
 
     delay_ns: float
@@ -51,10 +56,12 @@ class Estimate:
     lut: int
     cut_bits: int
     output_bits: int
+    blocks: Resources = field(default_factory=Resources)
+    lags: int = 0
 
 
-def estimate(graph: Graph, run: tuple[str, ...], delays: Delays, family: str) -> Estimate:
-    """Predict the cost of the cone of a run in a few milliseconds."""
+def estimate(graph: Graph, run: tuple[str, ...], delays: Delays, family: Family, blocks: Blocks = FABRIC) -> Estimate:
+    """Predict the cost of the cone of a run in a few milliseconds; blocks: what stands in DSP blocks and block RAM."""
     head = graph.node(run[0])
     output = graph.node(run[-1])
     output_bits = output.size * output.type.width
@@ -67,9 +74,9 @@ def estimate(graph: Graph, run: tuple[str, ...], delays: Delays, family: str) ->
             (source,), sums, places = graph.feeding(head), head.columns, head.places
             matrix = _convolution(head, source.type, delays, family)
         case _:
-            found = _without_matrix(graph, run, delays, family)
+            found = _without_matrix(graph, run, delays, family, blocks)
             return replace(found, output_bits=output_bits)
-    cone, elements = _behind(graph, run, sums, source.type)
+    cone, elements = _behind(graph, run, sums, source.type, blocks)
     behind = _alone(cone)
     tail = _exact(behind, delays, family)
     merged = _merged_ns(behind, delays)
@@ -79,10 +86,25 @@ def estimate(graph: Graph, run: tuple[str, ...], delays: Delays, family: str) ->
         matrix.lut + round(tail.lut * elements * places),
         matrix.cut_bits,
         output_bits,
+        tail.blocks.times(elements * places),
+        tail.lags,
     )
 
 
-def _convolution(head: Conv | DepthwiseConv, source: FixedType, delays: Delays, family: str) -> Estimate:
+def registers(graph: Graph, run: tuple[str, ...], delays: Delays, within_ns: float, blocks: Blocks) -> int | None:
+    """Return the least registers with which a run without a matrix keeps within a segment, the one at its end included.
+
+    None where there is a matrix, or where a single operation takes longer.
+    """
+    if isinstance(graph.node(run[0]), Dense | Conv | DepthwiseConv):
+        return None
+    part = part_of(graph, run)
+    cone = lower(graph if part is None else part.graph, run, blocks=blocks)
+    depths = shortest_depths(connect((cone,), (run[-1],)), delays, within_ns)
+    return None if depths is None else depths[0]
+
+
+def _convolution(head: Conv | DepthwiseConv, source: FixedType, delays: Delays, family: Family) -> Estimate:
     """Judge a convolution by one place, or by a few where products are shared; cells off the image cost nothing.
 
     Against 14 small ones that were lowered and placed, the LUTs came within 22 % (8 % in the mean), the delay within
@@ -109,7 +131,7 @@ def _convolution(head: Conv | DepthwiseConv, source: FixedType, delays: Delays, 
 
 
 def _few_places(
-    head: Conv | DepthwiseConv, on_image: float, source: FixedType, delays: Delays, family: str
+    head: Conv | DepthwiseConv, on_image: float, source: FixedType, delays: Delays, family: Family
 ) -> Estimate:
     """Lower some channels at some neighbouring places: products of a pixel are shared by the windows that see it."""
     window, digits_of = head.window, digits(head.columns.weights).sum(axis=0)
@@ -143,29 +165,44 @@ def _few_places(
     return replace(found, lut=round(found.lut * times), cut_bits=round(found.cut_bits * times))
 
 
-def _without_matrix(graph: Graph, run: tuple[str, ...], delays: Delays, family: str) -> Estimate:
+def _without_matrix(graph: Graph, run: tuple[str, ...], delays: Delays, family: Family, blocks: Blocks) -> Estimate:
     """Lower a run and place it; a part of it where it is large."""
     part = part_of(graph, run)
     if part is None:
-        return _exact(_alone(lower(graph, run)), delays, family)
-    found = _exact(_alone(lower(part.graph, run)), delays, family)
-    return replace(found, lut=round(found.lut * part.times), cut_bits=round(found.cut_bits * part.times))
+        return _exact(_alone(lower(graph, run, blocks=blocks)), delays, family)
+    found = _exact(_alone(lower(part.graph, run, blocks=blocks)), delays, family)
+    return replace(
+        found,
+        lut=round(found.lut * part.times),
+        cut_bits=round(found.cut_bits * part.times),
+        blocks=found.blocks.times(part.times),
+    )
 
 
 def _alone(cone: Cone) -> Network:
     return connect((cone,), ())
 
 
-def _exact(network: Network, delays: Delays, family: str) -> Estimate:
-    placement = place(network, (0,), delays)
+def _exact(network: Network, delays: Delays, family: Family) -> Estimate:
+    unclocked = replace(network, lags=(0,) * len(network.lags))
+    placement = place(unclocked, (0,), delays)
     (placed,) = placement.cones
     cells = (c for c, live in zip(placed.wiring.cells, placed.wiring.live, strict=True) if live)
     step = max((cell_delay(cell, delays) for cell in cells), default=0.0)
     bits = sum(view.width for view in placed.wiring.outputs)
-    return Estimate(placement.worst_ns - delays.register_ns, step, area(placed, family).lut, bits, bits)
+    found = area(placed, family)
+    return Estimate(
+        placement.worst_ns - delays.register_ns,
+        step,
+        found.lut,
+        bits,
+        bits,
+        replace(found, lut=0, ff=0),
+        fewest_registers_along(network, delays),
+    )
 
 
-def _behind(graph: Graph, run: tuple[str, ...], head: Dense, source: FixedType) -> tuple[Cone, float]:
+def _behind(graph: Graph, run: tuple[str, ...], head: Dense, source: FixedType, blocks: Blocks) -> tuple[Cone, float]:
     """Return the cone of what follows some of the sums of a matrix product, and how many elements each stands for."""
     sample = np.unique(np.linspace(0, head.n_out - 1, SAMPLED_ELEMENTS).astype(int))
     zeros = max(0, head.accumulator.fraction - source.fraction - head.weight_type.fraction)
@@ -187,7 +224,7 @@ def _behind(graph: Graph, run: tuple[str, ...], head: Dense, source: FixedType) 
         if lo <= below and above <= hi:
             lo, hi = below, above
     rest = Graph(graph.name, tuple(nodes), (sums.name,), (run[-1],))
-    return lower(rest, run, ranges={sums.name: (lo, hi)}), head.n_out / sample.size
+    return lower(rest, run, ranges={sums.name: (lo, hi)}, blocks=blocks), head.n_out / sample.size
 
 
 def _merged_ns(network: Network, delays: Delays) -> float:
@@ -215,7 +252,7 @@ def digits(weights: IntArray) -> NDArray[np.int64]:
     return count
 
 
-def _matrix(head: Dense, source: FixedType, delays: Delays, family: str) -> Estimate:
+def _matrix(head: Dense, source: FixedType, delays: Delays, family: Family) -> Estimate:
     """Judge an adder graph by its matrix."""
     found = digits(head.weights)
     columns = found.sum(axis=0)
@@ -242,7 +279,7 @@ def _matrix(head: Dense, source: FixedType, delays: Delays, family: str) -> Esti
     )
 
 
-def _chain_luts(bits: float, adders: float, family: str) -> int:
+def _chain_luts(bits: float, adders: float, family: Family) -> int:
     """Return the LUTs of so many bits in so many carry chains; coefficients as measured by `area`."""
     if family in XILINX:
         return round(max(0.0, 0.942 * bits - 0.59 * adders))
@@ -250,7 +287,7 @@ def _chain_luts(bits: float, adders: float, family: str) -> int:
     return round(per_bit * bits + per_chain * adders)
 
 
-def _products(graph: Graph, head: Dense, delays: Delays, family: str) -> Estimate:
+def _products(graph: Graph, head: Dense, delays: Delays, family: Family) -> Estimate:
     """Judge products that are cast and added one by one: lower some columns, the one with most digits among them."""
     columns = digits(head.weights).sum(axis=0)
     count = max(1, min(head.n_out, SAMPLED_PRODUCTS // head.n_in))

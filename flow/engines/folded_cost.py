@@ -15,14 +15,15 @@ import numpy as np
 
 from flow.device.delays import Delays, delays_of
 from flow.device.parts import Family, Part
-from flow.engines.area import XILINX, area
+from flow.engines.area import area
 from flow.engines.converter import Converter
 from flow.engines.engine import Resources
+from flow.engines.families import XILINX
 from flow.engines.folded import Folded
 from flow.engines.folded_contents import word_width
 from flow.engines.folded_pipeline import placed_lane
 from flow.engines.lane import Lane, dense_of, lane_of
-from flow.engines.memory import block_layout, rom_luts
+from flow.engines.memory import rom_luts, rom_resources
 from flow.engines.multiplier import dsp_halves, pair_width, product_flip_flops
 from flow.engines.widths import signed_width
 from flow.fixed import IntArray
@@ -107,13 +108,7 @@ def _weights(choice: Folded, lane: Lane, columns: int, family: Family) -> Resour
     words = choice.reuse_factor
     match choice.store:
         case "bram":
-            if not columns:
-                return Resources()
-            layout = block_layout(words, columns, family)
-            chosen = columns * -(-(layout.banks - 1) // (3 if family in XILINX else 1))
-            kept = (choice.read - 1) * columns + layout.select_bits
-            halves = layout.halves
-            return Resources(lut=chosen, ff=kept, bram=-(-halves // 2), half_bram=halves % 2 == 1)
+            return rom_resources(words, columns, family) + Resources(ff=(choice.read - 1) * columns)
         case "lutrom":
             return Resources(lut=rom_luts(columns, words, family), ff=choice.read * columns)
         case "registers":

@@ -12,7 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from flow.engines.area import XILINX
+from flow.engines.engine import Resources
+from flow.engines.families import XILINX
 
 if TYPE_CHECKING:
     from flow.device.parts import Family
@@ -92,6 +93,19 @@ def _best_of(block: Block, words: int, width: int) -> tuple[float, BlockLayout]:
             best = cost, BlockLayout(count, lane, banks, count * block.halves)
     assert best is not None
     return best
+
+
+def rom_resources(words: int, columns: int, family: Family) -> Resources:
+    """Return what a memory takes that lies in block RAM, with its own output register.
+
+    Banks are chosen among by LUTs beside the blocks; the bits of the address that choose wait in flip-flops.
+    """
+    if not columns:
+        return Resources()
+    layout = block_layout(words, columns, family)
+    chosen = columns * -(-(layout.banks - 1) // (3 if family in XILINX else 1))
+    blocks, half = -(-layout.halves // 2), layout.halves % 2 == 1
+    return Resources(lut=chosen, ff=layout.select_bits, bram=blocks, half_bram=half)
 
 
 SPARSE = 1.25

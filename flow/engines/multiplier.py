@@ -78,6 +78,12 @@ def dsp_halves(a_width: int, b_width: int, part: Part, *, product_width: int | N
     raise ValueError(f"a {a_width} x {b_width} bit product does not become one DSP block of {part.name}")
 
 
+def family_halves(a_width: int, b_width: int, family: Family) -> int:
+    """Return the same for a part of a family that has DSP blocks."""
+    shapes = _SHAPES[family]
+    return next(shape.halves for shape in shapes if shape.holds(a_width, b_width, a_width + b_width))
+
+
 def pair_width(x_width: int, w_width: int) -> int:
     """Return the bits of the operand that packs two weights for one DSP block.
 

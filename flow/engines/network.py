@@ -12,11 +12,12 @@ from flow.engines.wiring import Wiring, wire
 class Network:
     """Hold cells, of all cones in topological order, and what reads what.
 
-    A node is a cell with delay or an element of the design's input; cells that read a cone's output depend on the
-    cells that drive it. cones: where nodes of each cone stand among all (cell index to node; cells that are not
-    built or that read another cone have none). readers: nodes that read each node. producers: per node, the cones
-    whose edges it reads. elements: per cone, the nodes that drive its output edge. sources: per cone, the producing
-    cones, None for inputs of the design. leaving: cones whose edge leaves the design. bits: live bits per node.
+    A node is a cell with delay or an element of the design's input; cells that read a cone's output depend on the cells
+    that drive it. cones: where nodes of each cone stand among all (cell index to node; cells that are not built or that
+    read another cone have none). readers: nodes that read each node. producers: per node, the cones whose edges it
+    reads. elements: per cone, the nodes that drive its output edge. sources: per cone, the producing cones, None for
+    inputs of the design. leaving: cones whose edge leaves the design. bits: live bits per node. lags: per node, 1 where
+    a register of its own stands behind what it reads, else 0.
     """
 
     cones: tuple[Wiring, ...]
@@ -29,6 +30,7 @@ class Network:
     sources: tuple[tuple[int | None, ...], ...]
     leaving: frozenset[int]
     bits: tuple[int, ...]
+    lags: tuple[int, ...]
 
     @property
     def read_on(self) -> frozenset[int]:
@@ -62,6 +64,7 @@ def connect(cones: tuple[Cone, ...], outputs: tuple[str, ...]) -> Network:
         tuple(tuple(index.get(port.edge) for port in cone.inputs) for cone in cones),
         frozenset(index[name] for name in outputs if name in index),
         tuple(building.bits),
+        tuple(int(wirings[cone].cells[cell].clocked) for cone, cell in building.owner),
     )
 
 

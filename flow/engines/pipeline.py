@@ -101,7 +101,10 @@ def _plan(network: Network, edges: tuple[int, ...]) -> Stages:
     """Return bounds for stages: every edge at its stage, everything else open."""
     last = max((edges[k] for k in network.leaving), default=0)
     latest = tuple(edges[k] - (k in network.leaving and edges[k] == last) for k in range(len(edges)))
-    floors = tuple(max((edges[p] for p in producers), default=0) for producers in network.producers)
+    floors = tuple(
+        max((edges[p] for p in producers), default=0) + lag
+        for producers, lag in zip(network.producers, network.lags, strict=True)
+    )
     return Stages(network, edges, latest, floors)
 
 
@@ -135,7 +138,7 @@ def shortest_depths(network: Network, delays: Delays, period_ns: float) -> tuple
 def depths_of_total(network: Network, delays: Delays, total: int) -> tuple[tuple[int, ...], float]:
     """Return the depths that give the shortest segments with `total` registers along the design, and those in ns.
 
-    total: at least 1, from the inputs to what leaves last.
+    total: from the inputs to what leaves last, at least 1 and as many as `fewest_registers_along`.
     """
     delay = _delays(network, delays)
     high = sum(delay) + 1.0
@@ -156,6 +159,14 @@ def depths_of_total(network: Network, delays: Delays, total: int) -> tuple[tuple
     return best, delays.register_ns + _shortest(network, delay, edge_stages(network, best))
 
 
+def fewest_registers_along(network: Network, delays: Delays) -> int:
+    """Return the least registers along a network: those inside of block RAM, and one where it is left."""
+    delay = _delays(network, delays)
+    depths = _free_depths(network, delay, sum(delay) + 1.0, None)
+    assert depths is not None
+    return max(edge_stages(network, depths), default=0)
+
+
 def _free_depths(
     network: Network, delay: tuple[float, ...], usable_ns: float, total: int | None
 ) -> tuple[int, ...] | None:
@@ -168,9 +179,9 @@ def _free_depths(
     for k, sources in enumerate(network.sources):
         start = max((0 if s is None else edges[s] for s in sources), default=0)
         for node in network.nodes[k].values():
-            at = max((edges[p] for p in network.producers[node]), default=0)
+            at = max((edges[p] for p in network.producers[node]), default=0) + network.lags[node]
             for read in network.reads[node]:
-                at = max(at, stage[read])
+                at = max(at, stage[read] + network.lags[node])
             ready = max((offset[r] for r in network.reads[node] if stage[r] == at), default=0.0) + delay[node]
             if ready > usable_ns:
                 at, ready = at + 1, delay[node]

@@ -33,7 +33,7 @@ def held_bits(cone: PlacedCone) -> tuple[Held, ...]:
     for cell, live, stage in zip(cone.wiring.cells, cone.wiring.live, cone.stages, strict=True):
         if live:
             for view in cell.args:
-                read(view, stage)
+                read(view, stage - cell.clocked)
     for value in set(cone.wiring.cone.outputs):
         read(cone.wiring.views[value], cone.departure)
 

@@ -15,7 +15,8 @@ class Stages:
     """Hold a stage per node, within bounds.
 
     edges: the stage of each cone's output tensor. latest: the last stage at which its elements may be computed (one
-    less where they must leave from registers). floors: per node, the stage of the latest edge that it reads.
+    less where they must leave from registers). floors: per node, the first stage by the edges that it reads.
+    A node with a register of its own reads one stage before its output.
     """
 
     network: Network
@@ -33,10 +34,12 @@ class Stages:
         stage = list(self.floors)
         offset = list(delay)
         for node, reads in enumerate(network.reads):
-            at, ready = stage[node], 0.0
+            at, ready, lag = stage[node], 0.0, network.lags[node]
             for read in reads:
-                s = stage[read]
-                if s > at:
+                s = stage[read] + lag
+                if lag:
+                    at = max(at, s)
+                elif s > at:
                     at, ready = s, offset[read]
                 elif s == at and offset[read] > ready:
                     ready = offset[read]
@@ -59,9 +62,12 @@ class Stages:
                 continue
             at, after = stage[node], 0.0
             for reader in network.readers[node]:
-                s = stage[reader]
+                lag = network.lags[reader]
+                s = stage[reader] - lag
                 if s < at:
-                    at, after = s, tail[reader]
+                    at, after = s, 0.0 if lag else tail[reader]
+                elif lag:
+                    continue
                 elif s == at and tail[reader] > after:
                     after = tail[reader]
             after += delay[node]
@@ -91,7 +97,7 @@ class Stages:
             for node in elements:
                 last[node] = max(last[node], edge)
         for node, readers in enumerate(self.network.readers):
-            last[node] = max([last[node], *(self.stage[r] for r in readers)])
+            last[node] = max([last[node], *(self.stage[r] - self.network.lags[r] for r in readers)])
         return last
 
     def _ceilings(self) -> list[int]:
@@ -109,17 +115,18 @@ class Stages:
         tail = list(delay)
         for node in range(len(stage) - 1, -1, -1):
             readers, reads, at = network.readers[node], network.reads[node], stage[node]
-            high = min([ceilings[node], *(stage[r] for r in readers)])
+            lag = network.lags[node]
+            high = min([ceilings[node], *(stage[r] - network.lags[r] for r in readers)])
             best, best_gain = at, 0
             for to in range(at + 1, high + 1) if reads else ():
                 if delay[node] + max((tail[r] for r in readers if stage[r] == to), default=0.0) > usable_ns:
                     continue
-                gain = bits[node] * (to - at) - sum(bits[r] * max(0, to - last[r]) for r in reads)
+                gain = bits[node] * (to - at) - sum(bits[r] * max(0, to - lag - last[r]) for r in reads)
                 if gain > best_gain:
                     best, best_gain = to, gain
             stage[node] = best
             for r in reads:
-                last[r] = max(last[r], best)
+                last[r] = max(last[r], best - lag)
             tail[node] += max((tail[r] for r in readers if stage[r] == best), default=0.0)
         return replace(self, stage=tuple(stage))
 
@@ -134,30 +141,29 @@ class Stages:
                 held[node] = max(held[node], edge)
         offset = list(delay)
         for node, reads in enumerate(network.reads):
-            at = stage[node]
-            low = max([self.floors[node], *(stage[r] for r in reads)])
+            at, lag = stage[node], network.lags[node]
+            low = max([self.floors[node], *(stage[r] + lag for r in reads)])
             best, best_gain = at, 0
-            freed = (
-                [(r, self._last_without(r, node, stage, held[r])) for r in reads if last[r] == at] if low < at else []
-            )
+            movable = low < at
+            freed = [(r, self._last_without(r, node, stage, held[r])) for r in reads if movable and last[r] == at - lag]
             for to in range(low, at) if reads else ():
                 if delay[node] + max((offset[r] for r in reads if stage[r] == to), default=0.0) > usable_ns:
                     continue
-                gain = sum(bits[r] * (at - max(rest, to)) for r, rest in freed) - bits[node] * (at - to)
+                gain = sum(bits[r] * (at - lag - max(rest, to - lag)) for r, rest in freed) - bits[node] * (at - to)
                 if gain > best_gain:
                     best, best_gain = to, gain
             stage[node] = best
             for r, rest in freed:
-                last[r] = max(rest, best)
+                last[r] = max(rest, best - lag)
             offset[node] += max((offset[r] for r in reads if stage[r] == best), default=0.0)
         return replace(self, stage=tuple(stage))
 
     def _last_without(self, node: int, reader: int, stage: list[int], held: int) -> int:
-        last = held
+        last, lags = held, self.network.lags
         for other in self.network.readers[node]:
-            if other != reader and stage[other] > last:
-                last = stage[other]
-                if last == stage[reader]:
+            if other != reader and stage[other] - lags[other] > last:
+                last = stage[other] - lags[other]
+                if last == stage[reader] - lags[reader]:
                     break
         return last
 

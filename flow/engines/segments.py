@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flow.device.parts import Part
+from flow.engines.blocks import blocks_of
 from flow.engines.cone import Cone
 from flow.engines.dataflow import Traffic, only_cones, sources_of
 from flow.engines.engine import Choice, Unrolled
@@ -52,10 +54,15 @@ def segments(graph: Graph, choices: tuple[Choice, ...], traffic: Traffic) -> tup
     )
 
 
-def lower_unrolled(graph: Graph, choices: tuple[Choice, ...]) -> dict[int, Cone]:
-    """Lower every unrolled run, by its number in the plan."""
-    unrolled = {k: choice.nodes for k, choice in enumerate(choices) if isinstance(choice, Unrolled)}
-    return dict(zip(unrolled, lower_graph(graph, tuple(unrolled.values())), strict=True))
+def lower_unrolled(graph: Graph, choices: tuple[Choice, ...], part: Part | None = None) -> dict[int, Cone]:
+    """Lower every unrolled run, by its number in the plan; part: whose blocks they use, where they do.
+
+    Raises ValueError for choices that want blocks which the part has not.
+    """
+    unrolled = {k: choice for k, choice in enumerate(choices) if isinstance(choice, Unrolled)}
+    blocks = tuple(blocks_of(choice, part) for choice in unrolled.values())
+    runs = tuple(choice.nodes for choice in unrolled.values())
+    return dict(zip(unrolled, lower_graph(graph, runs, blocks=blocks), strict=True))
 
 
 def network_of(segment: Segment, cones: dict[int, Cone]) -> Network:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from flow.device.parts import Family, Part
 from flow.engines.align import Delay, Fifo
-from flow.engines.area import XILINX
 from flow.engines.engine import Resources
+from flow.engines.families import XILINX
 from flow.engines.folded import Folded
 from flow.engines.line_buffer import LineBuffer
 from flow.engines.memory import block_layout

@@ -15,10 +15,13 @@ class Unrolled:
 
     nodes: names of the run in order; its last node's output is the edge that leaves the cone.
     depth: registers between the arrival of the input tensor and the output tensor, in cycles (0: combinational).
+    products, tables: where products of two values and large tables stand, as far as blocks have the size (`blocks`).
     """
 
     nodes: tuple[str, ...]
     depth: int
+    products: Literal["lut", "dsp"] = "lut"
+    tables: Literal["lut", "bram"] = "lut"
     engine: Literal["unrolled"] = "unrolled"
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from flow.engines.cone import Add, Cone, Constant, Limit, Lookup, Op, Read, Round, Select, Shift, operands
+from flow.engines.cone import Add, Cone, Constant, Limit, Lookup, Multiply, Op, Read, Round, Select, Shift, operands
 from flow.engines.rounding import one_signed, rounded
 from flow.engines.table_columns import bit_patterns, distinct_columns
 from flow.fixed import Overflow, Rounding, limit
@@ -152,7 +152,7 @@ class Cell:
     value: the operation of the cone that it belongs to. args: what it reads, by kind of operation:
     Read none; Add the bits that are really added; Round (kept, half, rest, sign); Limit the value; Select (test,
     positive, other) where a test of one bit of a signed value is its sign, inverted; Lookup the address, its output
-    being the table's columns.
+    being the table's columns; Multiply both factors.
     """
 
     value: int
@@ -160,6 +160,11 @@ class Cell:
     args: tuple[Bits, ...]
     width: int
     signed: bool
+
+    @property
+    def clocked(self) -> bool:
+        """Tell whether a register of the cell's own stands between what it reads and its output."""
+        return isinstance(self.op, Lookup) and self.op.block
 
     @property
     def sources(self) -> set[int]:
@@ -231,6 +236,8 @@ class _Wirer:
                 return self._selected(value, op, width, signed=signed)
             case Lookup():
                 return self._looked_up(value, op, width, signed=signed)
+            case Multiply(a, b):
+                return self.cell(value, (self.views[a], self.views[b]), width, signed=signed)
 
     def _shifted(self, a: Bits, bits: int) -> Bits:
         if not bits or not a.segments:
@@ -366,6 +373,8 @@ class _Wirer:
                 return args[1] if args[0] > 0 else args[2]
             case Lookup(_, entries):
                 return entries[args[0]]
+            case Multiply():
+                return args[0] * args[1]
 
 
 def _single_bits(view: Bits) -> list[tuple[int, int]]:
@@ -405,8 +414,8 @@ def _trimmed(cell: Cell, width: int) -> Cell:
     """Return the cell without the top bits that nobody reads."""
     if width == cell.width or isinstance(cell.op, Read | Limit):
         return cell
-    if isinstance(cell.op, Lookup):
-        return replace(cell, width=width)
+    if isinstance(cell.op, Lookup | Multiply):
+        return replace(cell, width=width, signed=False)
 
     def low(view: Bits) -> Bits:
         return Bits(view.take(width).segments) if view.width > width else view

@@ -7,6 +7,7 @@ from functools import cache
 from math import floor
 
 from flow.engines.beat import beat_of
+from flow.engines.blocks import blocks_of
 from flow.engines.cone import Cone
 from flow.engines.dataflow import only_cones
 from flow.engines.engine import Choice, Streamed, Unrolled
@@ -14,7 +15,7 @@ from flow.engines.folded import Folded
 from flow.engines.folded_pipeline import longest_ns
 from flow.engines.lower import lower
 from flow.engines.network import Network, connect
-from flow.engines.pipeline import PlacedCone, depths_of_total, place, shortest_depths
+from flow.engines.pipeline import PlacedCone, depths_of_total, fewest_registers_along, place, shortest_depths
 from flow.engines.segments import lower_unrolled, network_of, segments
 from flow.graph.graph import Graph
 from flow.latency.budget import Origin, Verdict
@@ -41,7 +42,7 @@ class Settled:
 
 def settle(graph: Graph, plan: Plan, target: Target) -> Settled:
     """Solve every matrix of the unrolled runs and place their registers; folded engines are as planned."""
-    cones = lower_unrolled(graph, plan.choices)
+    cones = lower_unrolled(graph, plan.choices, target.part)
     if only_cones(plan.choices, plan.traffic):
         return _settle_unrolled(graph, plan, target, cones)
     return _settle_mixed(graph, plan, target, cones)
@@ -56,7 +57,8 @@ def _settle_unrolled(graph: Graph, plan: Plan, target: Target, cones: dict[int, 
     placement = place(network, solution.depths.depths, target.delays, within_ns=spare)
     depths = Depths(solution.depths.depths, solution.depths.cycles, placement.worst_ns)
     solution = judged(target.goal, depths, solution.clock.period_ns, target.delays)
-    choices = tuple(Unrolled(c.nodes, depth) for c, depth in zip(plan.choices, depths.depths, strict=True))
+    unrolled = (choice for choice in plan.choices if isinstance(choice, Unrolled))
+    choices = tuple(replace(c, depth=depth) for c, depth in zip(unrolled, depths.depths, strict=True))
     return Settled(choices, {cone.name: cone for cone in placement.cones}, solution, best_ns, revisions)
 
 
@@ -92,7 +94,9 @@ def _settle_mixed(graph: Graph, plan: Plan, target: Target, cones: dict[int, Con
                 placement = place(network, depths, delays, within_ns=spare)
         worst.append(placement.worst_ns)
         for number, cone in zip(segment.numbers, placement.cones, strict=True):
-            choices[number] = Unrolled(plan.choices[number].nodes, cone.departure - cone.arrival)
+            unrolled = choices[number]
+            assert isinstance(unrolled, Unrolled)
+            choices[number] = replace(unrolled, depth=cone.departure - cone.arrival)
             placed[cone.name] = cone
     timeline = timeline_of(graph, tuple(choices), plan.traffic)
     if plan.clock.origin is Origin.PREDICTED and max(worst) > within_ns * (1 + 1e-9):
@@ -122,7 +126,7 @@ def _settle_engine(graph: Graph, choice: Folded | Streamed, target: Target, with
     beat, inner = beat_of(graph, choice), choice.inner
     if isinstance(inner, Folded):
         return _SettledEngine(choice, None, longest_ns(beat, inner, target.part, target.delays), ())
-    network = connect((lower(beat, inner.nodes),), (choice.output,))
+    network = connect((lower(beat, inner.nodes, blocks=blocks_of(inner, target.part)),), (choice.output,))
     placement = place(network, (inner.depth,), target.delays, within_ns=within_ns)
     if placement.worst_ns <= within_ns * (1 + 1e-9):
         return _SettledEngine(choice, placement.cones[0], placement.worst_ns, ())
@@ -146,8 +150,10 @@ def _settle(network: Network, target: Target, plan: Plan) -> tuple[Solution, flo
         placed = place(network, depths, delays)
         return Depths(depths, max((cone.departure for cone in placed.cones), default=0), placed.worst_ns)
 
+    least = fewest_registers_along(network, delays)
+
     def balance(registers: int) -> Depths:
-        return measured(depths_of_total(network, delays, registers)[0])
+        return measured(depths_of_total(network, delays, max(registers, least))[0])
 
     planned = measured(tuple(choice.depth for choice in plan.choices if isinstance(choice, Unrolled)))
     as_planned = _with_clock(goal, planned, plan, target)

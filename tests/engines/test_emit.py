@@ -11,9 +11,9 @@ import pytest
 
 from flow.engines.cone import Add, Cone, ConeBuilder, Constant, Limit, Op, Port, Read, Round, Select, run_cone
 from flow.engines.emit import cone_module
-from flow.engines.module import Binary, Module, Rom, Wire
+from flow.engines.module import Binary, Instance, Module, Rom, Wire
 from flow.engines.network import connect
-from flow.engines.pipeline import place
+from flow.engines.pipeline import fewest_registers_along, place
 from flow.engines.registers import held_bits
 from flow.engines.tables import table_modules
 from flow.engines.widths import signed_width
@@ -36,7 +36,7 @@ def case_of(cone: Cone, kinds: tuple[FixedType, ...], out: FixedType, depth: int
 
 def sources(case: Case) -> list[str]:
     """Return the names of a case's files."""
-    return [f"{module.name}.sv" for module in (*case.tables, case.module)]
+    return [f"{name}.sv" for name in (*case.hand_written, *(t.name for t in case.tables), case.module.name)]
 
 
 def every_mode() -> list[Case]:
@@ -66,6 +66,16 @@ def drawn(seeds: range) -> list[Case]:
         size = 10 + 4 * (seed % 14)
         cone, kinds, out = random_cone(seed, name=f"c{seed}", size=size, widest=(24, 24, 100)[seed % 3])
         cases.append(case_of(cone, kinds, out, seed % 5, seed))
+    return cases
+
+
+def in_blocks(seeds: range) -> list[Case]:
+    """Return random cones with products and tables in blocks, as shallow as these allow and up to two deeper."""
+    cases = []
+    for seed in seeds:
+        cone, kinds, out = random_cone(seed, name=f"blocks{seed}", size=20 + seed % 14, widest=36, blocks=True)
+        depth = fewest_registers_along(connect((cone,), (cone.name,)), DELAYS) + seed % 3
+        cases.append(case_of(cone, kinds, out, depth, seed))
     return cases
 
 
@@ -110,7 +120,10 @@ def broken(case: Case) -> Case:
 
 @pytest.mark.eda
 def test_hardware_computes_what_the_cone_computes(tmp_path: Path) -> None:
-    cases = every_mode() + drawn(range(14)) + built(range(8))
+    blocks = in_blocks(range(24))
+    placed = {item.module[:8] for case in blocks for item in case.module.items if isinstance(item, Instance)}
+    assert {"flow_pro", "flow_rom", "flow_tab"} <= placed
+    cases = every_mode() + drawn(range(14)) + built(range(8)) + blocks
     cone, kinds, out = random_cone(24, name="faulty", size=30)
     right = case_of(cone, kinds, out, 2, 24)
     wrong = [
@@ -138,8 +151,8 @@ def test_hardware_computes_what_the_cone_computes(tmp_path: Path) -> None:
 @pytest.mark.campaign
 @pytest.mark.parametrize("first", range(1000, 1400, 100))
 def test_many_random_cones(tmp_path: Path, first: int) -> None:
-    cases = drawn(range(first, first + 80)) + built(range(first, first + 20))
-    assert failures(tmp_path, cases) == [0] * 100
+    cases = drawn(range(first, first + 80)) + built(range(first, first + 20)) + in_blocks(range(first, first + 40))
+    assert failures(tmp_path, cases) == [0] * 140
     for case in cases:
         assert not lint(tmp_path, [tmp_path / name for name in sources(case)], case.module.name)
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from itertools import product
+from operator import add
 
 import numpy as np
 import pytest
@@ -8,20 +9,27 @@ import pytest
 from flow.engines.cone import Add, Cone, Port, Read, Select
 from flow.engines.delay import cell_delay
 from flow.engines.network import connect
-from flow.engines.pipeline import Placement, depths_of_total, edge_stages, place, shortest_depths
+from flow.engines.pipeline import (
+    Placement,
+    depths_of_total,
+    edge_stages,
+    fewest_registers_along,
+    place,
+    shortest_depths,
+)
 from flow.engines.registers import held_bits
 from flow.engines.retiming import Stages
 from tests.cones import DELAYS, random_cone
 
 
-def chain(seed: int, count: int, *, size: int = 25) -> tuple[Cone, ...]:
+def chain(seed: int, count: int, *, size: int = 25, blocks: bool = False) -> tuple[Cone, ...]:
     """Return cones of which each reads one or two before it, or the design's inputs."""
     rng = np.random.default_rng(seed)
     cones: list[Cone] = []
     for k in range(count):
         names = [c for c in cones if rng.random() < 0.7][-2:] or cones[-1:]
         ports = tuple(Port(c.name, len(c.outputs), *output_range(c)) for c in names) or None
-        cones.append(random_cone(seed * 97 + k, name=f"c{k}", size=size, ports=ports)[0])
+        cones.append(random_cone(seed * 97 + k, name=f"c{k}", size=size, ports=ports, blocks=blocks)[0])
     return tuple(cones)
 
 
@@ -50,13 +58,13 @@ def segments(placement: Placement) -> float:
                 for s in view.segments:
                     if s.source < 0:
                         continue
-                    before = cone.stages[s.source]
-                    assert before <= stage
+                    before, read = cone.stages[s.source], stage - cell.clocked
+                    assert before <= read
                     if before == stage:
                         start = max(start, ready[s.source])
                     else:
                         mask = ((1 << s.count) - 1) << s.low
-                        assert all(held[s.source, t] & mask == mask for t in range(before + 1, stage + 1))
+                        assert all(held[s.source, t] & mask == mask for t in range(before + 1, read + 1))
             ready.append(start + cell_delay(cell, DELAYS))
             if live:
                 worst = max(worst, ready[-1])
@@ -72,28 +80,46 @@ def segments(placement: Placement) -> float:
     return worst
 
 
+def least_depths(cones: tuple[Cone, ...]) -> tuple[int, ...]:
+    """Return the registers that block RAM brings along, per cone."""
+    return tuple(fewest_registers_along(connect((cone,), (cone.name,)), DELAYS) - 1 for cone in cones)
+
+
+@pytest.mark.parametrize("blocks", [False, True])
 @pytest.mark.parametrize("seed", range(40))
-def test_segments_stages_and_registers(seed: int) -> None:
+def test_segments_stages_and_registers(seed: int, *, blocks: bool) -> None:
     rng = np.random.default_rng(seed)
-    cones = chain(seed, int(rng.integers(1, 5)))
-    depths = (*(int(d) for d in rng.integers(0, 4, len(cones) - 1)), int(rng.integers(1, 5)))
+    cones = chain(seed, int(rng.integers(1, 5)), blocks=blocks)
+    drawn = (*(int(d) for d in rng.integers(0, 4, len(cones) - 1)), int(rng.integers(1, 5)))
+    depths = tuple(map(add, drawn, least_depths(cones)))
     network = connect(cones, (cones[-1].name,))
     placement = place(network, depths, DELAYS)
     assert placement.worst_ns == pytest.approx(segments(placement) + DELAYS.register_ns)
     for cone, depth in zip(placement.cones, depths, strict=True):
         assert cone.departure == depth + max(placement.stage(port.edge) for port in cone.wiring.cone.inputs)
     assert placement.stage("an input of the design") == 0
+    for within_ns in (placement.worst_ns, 1.3 * placement.worst_ns):
+        found = shortest_depths(network, DELAYS, within_ns)
+        assert found is not None
+        assert place(network, found, DELAYS).worst_ns <= within_ns + 2e-3
+    roomy = place(network, depths, DELAYS, within_ns=1.3 * placement.worst_ns)
+    assert roomy.worst_ns == pytest.approx(segments(roomy) + DELAYS.register_ns)
 
 
+@pytest.mark.parametrize("blocks", [False, True])
 @pytest.mark.parametrize("seed", range(25))
-def test_no_placement_has_a_shorter_longest_segment(seed: int) -> None:
+def test_no_placement_has_a_shorter_longest_segment(seed: int, *, blocks: bool) -> None:
     rng = np.random.default_rng(seed)
-    cones = chain(seed, 2, size=9)
-    depths = (int(rng.integers(0, 2)), int(rng.integers(1, 3)))
+    cones = chain(seed, 2, size=9, blocks=blocks)
+    drawn = (int(rng.integers(0, 2)), int(rng.integers(1, 3)))
+    depths = tuple(map(add, drawn, least_depths(cones)))
     network = connect(cones, (cones[-1].name,))
     delay = tuple(cell_delay(network.cones[c].cells[k], DELAYS) for c, k in network.owner)
     edges = edge_stages(network, depths)
-    floors = tuple(max((edges[p] for p in producers), default=0) for producers in network.producers)
+    floors = tuple(
+        max((edges[p] for p in producers), default=0) + lag
+        for producers, lag in zip(network.producers, network.lags, strict=True)
+    )
     latest = (edges[0], edges[1] - 1)
     best = float("inf")
     logic = [n for n, d in enumerate(delay) if d]
@@ -104,7 +130,7 @@ def test_no_placement_has_a_shorter_longest_segment(seed: int) -> None:
         for node, at in zip(logic, choice, strict=True):
             stage[node] = at
         legal = all(s >= f for s, f in zip(stage, floors, strict=True))
-        legal &= all(stage[r] <= stage[n] for n in range(len(stage)) for r in network.reads[n])
+        legal &= all(stage[r] + network.lags[n] <= stage[n] for n in range(len(stage)) for r in network.reads[n])
         legal &= all(stage[n] <= latest[k] for k in range(2) for n in network.elements[k])
         if legal:
             ends = Stages(network, edges, latest, floors, tuple(stage)).arrivals(delay)

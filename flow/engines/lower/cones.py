@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from flow.engines.adder_graph import solve_matrix
+from flow.engines.blocks import FABRIC, Blocks
 from flow.engines.cone import Cone, ConeBuilder, Port
 from flow.engines.lower.dense import Solve
 from flow.engines.lower.nodes import lower_node
@@ -14,12 +15,21 @@ from flow.graph.graph import Graph
 from flow.graph.nodes import Rearrange, Reshape
 
 
-def lower_graph(graph: Graph, groups: tuple[tuple[str, ...], ...], *, solve: Solve = solve_matrix) -> tuple[Cone, ...]:
-    """Lower runs in topological order; each cone knows the range that the cones before it really produce."""
+def lower_graph(
+    graph: Graph,
+    groups: tuple[tuple[str, ...], ...],
+    *,
+    solve: Solve = solve_matrix,
+    blocks: tuple[Blocks, ...] | None = None,
+) -> tuple[Cone, ...]:
+    """Lower runs in topological order; each cone knows the range that the cones before it really produce.
+
+    blocks: of each run, what stands in DSP blocks and block RAM; None: nothing.
+    """
     ranges: dict[str, tuple[int, int]] = {}
     cones = []
-    for run in groups:
-        cone = lower(graph, run, solve=solve, ranges=ranges)
+    for run, used in zip(groups, blocks or (FABRIC,) * len(groups), strict=True):
+        cone = lower(graph, run, solve=solve, ranges=ranges, blocks=used)
         ranges[run[-1]] = cone.output_range
         cones.append(cone)
     return tuple(cones)
@@ -31,16 +41,17 @@ def lower(
     *,
     solve: Solve = solve_matrix,
     ranges: Mapping[str, tuple[int, int]] | None = None,
+    blocks: Blocks = FABRIC,
 ) -> Cone:
     """Build the cone of a run, bit-exact with its nodes' `evaluate`.
 
     solve: builds the adder graphs of constant matrix products. ranges: (lo, hi) of edges, where more is known than
-    their types. Raises VerificationError when a solved graph is wrong.
+    their types. blocks: what stands in DSP blocks and block RAM. Raises VerificationError when a solved graph is wrong.
     """
     nodes = tuple(graph.node(name) for name in run)
     edges = tuple(dict.fromkeys(name for node in nodes for name in node.inputs if name not in run))
     ports = tuple(Port(edge, graph.node(edge).size, *_edge_range(graph, edge, ranges or {})) for edge in edges)
-    builder = ConeBuilder(run[-1], ports)
+    builder = ConeBuilder(run[-1], ports, blocks)
     values = {
         edge: tuple(Sum((Term(builder.read(port, k)),)) for k in range(ports[port].size))
         for port, edge in enumerate(edges)
