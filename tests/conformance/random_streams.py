@@ -34,7 +34,8 @@ from flow.rtl.design import realize
 from flow.simulate.runner import traffic_counts
 from tests.conformance.draws import Draws
 from tests.conformance.random_designs import Proof, RandomDesign, campaign, prove, random_depths, varying_share
-from tests.conformance.random_layers import draw_layer, draw_shape, draw_type
+from tests.conformance.random_layers import draw_layer
+from tests.conformance.random_site import draw_shape, draw_type
 from tests.folding import random_fold
 from tests.networks import vectors
 from tests.streaming import build
