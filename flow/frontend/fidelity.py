@@ -111,7 +111,7 @@ def measure(
     built = {node.label for node in reference.nodes}
     layers = []
     for layer in alone:
-        name, label = layer.node.name, layer.node.label
+        name, label = _kept(layer.node, generous, reference_values), layer.node.label
         if name not in reference_values:
             raise UserError(
                 f"layer '{label}': hls4ml has it with generous widths only; its precision changes what hls4ml builds: "
@@ -120,10 +120,17 @@ def measure(
         # what is fused with generous widths only is a layer of its own here
         target = label if layer.target in built else layer.target
         first = _difference(reference_values[name], layer.limited(framework[target]))
-        remaining = _difference(generous_values[name], layer.limited(probed[layer.target]))
+        remaining = _difference(generous_values[layer.node.name], layer.limited(probed[layer.target]))
         layers.append(LayerError(label, first, remaining, layer.error, layer.bound))
     count = len(next(iter(framework.values())))
     return Fidelity(tuple(layers), count, len(next(iter(probed.values()))))
+
+
+def _kept(node: AnyNode, generous: Graph, reference_values: Mapping[str, FixedArray]) -> str:
+    """Return the node of the reference that computes what `node` does: a cast may be needed with wide types only."""
+    while node.name not in reference_values and node.kind == "quantize":
+        (node,) = generous.feeding(node)
+    return node.name
 
 
 def overflow_notes(labels: tuple[str, ...], graph: Graph, framework: Mapping[str, Floats]) -> tuple[str, ...]:
