@@ -103,7 +103,7 @@ def convolutions() -> tuple[Case, ...]:
         ),
         case("QConv2D", "quantized_bits(5,1)", conv2 | BOTH, IMAGE, core=True),
         case("QConv2D", "same, strides (2, 1)", conv2 | BOTH | {"padding": "same", "strides": (2, 1)}, IMAGE),
-        case("QConv1D", "quantized_bits(5,1), causal", conv1 | BOTH | {"padding": "causal"}, LINE),
+        case("QConv1D", "quantized_bits(5,1), same", conv1 | BOTH | {"padding": "same"}, LINE),
         case(
             "QConv2D",
             "alpha auto_po2",

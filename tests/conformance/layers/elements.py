@@ -171,6 +171,7 @@ def softmaxes() -> tuple[Case, ...]:
             (5,),
             parallel=noted("the softmax reads its exponential in steps of"),
             settings={"_x0": {"Precision": "fixed<18,12>"}, "": {"TableSize": 256}},
+            draw=spread(400),
             known="hls4ml #115",
         ),
         case(
