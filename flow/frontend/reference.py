@@ -16,13 +16,10 @@ import numpy as np
 from flow.errors import UserError
 from flow.fixed import FixedType, Overflow, Rounding, from_float, parse_type
 from flow.frontend.border import label_for
+from flow.frontend.casts import cut_ranges, cut_tables, name_linear_activations
 from flow.frontend.config import Given, LayerTraits, UserConfig, check_config, read_config
-from flow.frontend.copies import UNMERGED, keep_apart
+from flow.frontend.copies import keep_apart
 from flow.frontend.generous import (
-    SOFTMAX_CUT,
-    SOFTMAX_INPUT,
-    TABLE_CUT,
-    TABLED,
     WEIGHT_VARIABLES,
     WIDE,
     WIDE_INPUT,
@@ -89,7 +86,7 @@ class Reference:
     def convert(self, folder: Path, *, generous: bool, knobs: Mapping[str, Knobs] | None) -> Any:
         """Return the ModelGraph after the complete vitis:ip flow; see `Source.convert`."""
         settled: Settled = {}
-        records = _cut_tables(self.model.records) if generous else self.model.records
+        records = cut_tables(self.model.records) if generous else self.model.records
         graph = self._build(folder, records, knobs, settled, generous=generous)
         for _ in records if not generous else ():  # each round settles one layer behind another, most models need one
             found = settled_types(graph, records, self.names, self._is_asked)
@@ -99,7 +96,7 @@ class Reference:
             graph = self._build(folder, records, knobs, settled, generous=generous)
         cuts = self._cuts(graph)
         if cuts:
-            cut = keep_apart(replace(self.model, records=_insert(records, cuts)))
+            cut = keep_apart(replace(self.model, records=cut_ranges(records, cuts)))
             graph = self._build(folder, cut.records, knobs, settled, generous=generous)
         label_of = self.label_of
         for name, note in (*_settle_weights(graph), *coarse_table(graph)):
@@ -292,7 +289,7 @@ def prepare(model: ParsedModel, config: Path | Mapping[str, Any] | None) -> Refe
     asked = given.content.get("LayerName")
     if given.io_type == "io_stream":
         model = packed_streams(model)
-    model = keep_apart(_name_linear_activations(model, set(asked) if isinstance(asked, Mapping) else set()))
+    model = keep_apart(name_linear_activations(model, set(asked) if isinstance(asked, Mapping) else set()))
     labels = clean_all(record.label for record in model.records if not record.suffix)
     names: dict[Port, str] = {(label, ""): name for label, name in labels.items()}
     for record in model.records:
@@ -316,61 +313,6 @@ def _checked(given: Given, model: ParsedModel, traits: Mapping[str, LayerTraits]
         if str(record.entry["class_name"]).startswith("UpSampling") and "result" in asked.precision:
             raise UserError(f"{where}, Precision, result: up-sampled values keep the type of the layer's input")
     return config
-
-
-def _name_linear_activations(model: ParsedModel, asked: set[str]) -> ParsedModel:
-    """Give layers the "_linear" activation that hls4ml's Keras 2 reader makes, where a configuration names it."""
-    fed = {port for record in model.records if record.suffix for port in record.inputs}
-    ports = {
-        record.port: (record.label, "_linear")
-        for record in model.records
-        if record.spelled + "_linear" in asked and not record.suffix and record.port not in fed
-        if record.entry["class_name"] in ("Dense", "Conv1D", "Conv2D")
-    }
-    records: list[Record] = []
-    for record in model.records:
-        moved = tuple(ports.get(port, port) for port in record.inputs)
-        records.append(replace(record, inputs=moved))
-        if record.port in ports:
-            entry = {"class_name": "Activation", "activation": "linear"}
-            records.append(Record(record.label, entry, (record.port,), "_linear", ("Activation",)))
-    outputs = tuple(ports.get(port, port) for port in model.outputs)
-    return replace(model, records=tuple(records), outputs=outputs)
-
-
-def _cut_tables(records: Sequence[Record]) -> tuple[Record, ...]:
-    """Put casts in front of tables, so that their inputs lie within what hls4ml can number; see `generous`."""
-    result: list[Record] = []
-    for record in records:
-        before = record.inputs
-        if record.entry["class_name"] == "Softmax":
-            for tail, kind in (("_cut", SOFTMAX_CUT), ("_wide", SOFTMAX_INPUT)):
-                entry = {"class_name": "Activation", "activation": UNMERGED}
-                suffix = f"{record.suffix}{tail}"
-                result.append(Record(record.label, entry, before, suffix, ("Activation",), {"result": kind}))
-                before = (result[-1].port,)
-        elif str(record.entry.get("activation")).lower() in TABLED:
-            entry = {"class_name": "Activation", "activation": UNMERGED}
-            cut = Record(record.label, entry, before, f"{record.suffix}_cut", ("Activation",), {"result": TABLE_CUT})
-            result.append(cut)
-            before = (cut.port,)
-        result.append(replace(record, inputs=before))
-    return tuple(result)
-
-
-def _insert(records: Sequence[Record], cuts: Mapping[Port, FixedType]) -> tuple[Record, ...]:
-    """Put a saturating cast in front of each record in `cuts`."""
-    result: list[Record] = []
-    for record in records:
-        if record.port not in cuts:
-            result.append(record)
-            continue
-        entry = {"class_name": "Activation", "activation": "linear"}
-        cut = Record(
-            record.label, entry, record.inputs, f"{record.suffix}_cut", ("Activation",), {"result": cuts[record.port]}
-        )
-        result += [cut, replace(record, inputs=(cut.port,))]
-    return tuple(result)
 
 
 def _is_input(record: Record) -> bool:
