@@ -38,6 +38,7 @@ def plan_report(graph: Graph, plan: Plan, timeline: Timeline) -> PlanReport:
 
 def _engine(graph: Graph, planned: Planned, timeline: Timeline) -> EngineReport:
     choice, edge = planned.choice, timeline.edge(planned.choice.output)
+    cone = choice.inner if isinstance(choice, Streamed) else choice
     return EngineReport(
         output=edge.name,
         engine=choice.engine,
@@ -48,6 +49,8 @@ def _engine(graph: Graph, planned: Planned, timeline: Timeline) -> EngineReport:
         fold=_fold(choice),
         resources=_counted(planned.resources),
         stream=_stream(graph, choice) if isinstance(choice, Streamed) else None,
+        products="lut" if isinstance(cone, Folded) else cone.products,
+        tables="lut" if isinstance(cone, Folded) else cone.tables,
     )
 
 

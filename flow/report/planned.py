@@ -67,7 +67,8 @@ class EngineReport:
 
     output: the edge that leaves it. nodes: what it computes. cycles: from its last input beat to its last output beat.
     busy: cycles before it can begin anew. beats: that leave it for each inference. fold: null unless it, or what
-    computes one beat of it, is folded. stream: null unless it is streamed.
+    computes one beat of it, is folded. stream: null unless it is streamed. products, tables: where an unrolled cone has
+    its products of two values (lut or dsp) and its large tables (lut or bram); lut for a folded engine.
     """
 
     output: str
@@ -79,6 +80,8 @@ class EngineReport:
     fold: FoldReport | None
     resources: CountedReport
     stream: StreamReport | None = None
+    products: str = "lut"
+    tables: str = "lut"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flow.latency.budget import Verdict
+from flow.report.planned import EngineReport
 from flow.report.report import LatencyReport, Report, ResourceCounts
 from flow.report.streams import is_streamed, streams
 from flow.report.tables import table
@@ -144,7 +145,9 @@ def _plan(report: Report) -> Group:
     for engine in report.plan.engines:
         fold = engine.fold
         if fold is None:
-            rows.add_row(engine.output, engine.engine, "1", "", "wiring", "adders", f"{engine.cycles:,}")
+            weights = "wiring" if engine.tables == "lut" else f"wiring, {engine.tables}"
+            multiply = "adders" if engine.products == "lut" else f"adders, {engine.products}"
+            rows.add_row(engine.output, engine.engine, "1", "", weights, multiply, f"{engine.cycles:,}")
             continue
         how = f"{engine.engine}, {fold.order.replace('_', '-')}"
         lanes, kind = f"{fold.p} × {fold.q}", fold.multiplier.replace("_", " ")
@@ -281,13 +284,17 @@ def _accuracy(report: Report) -> str:
     return f"Accuracy on {found.vectors:,} labelled vectors: {', '.join(parts)}"
 
 
+def _has_blocks(engine: EngineReport) -> bool:
+    return (engine.products, engine.tables) != ("lut", "lut")
+
+
 def render(report: Report, *, full: bool = False) -> Group:
     """Return the whole report as a rich renderable; `full`: with every source at full length."""
     blocks: list[RenderableType] = [_heading(report), _latency(report), _path(report)]
     if (
         report.plan.converters
         or report.plan.reuse
-        or any(engine.fold or engine.stream for engine in report.plan.engines)
+        or any(engine.fold or engine.stream or _has_blocks(engine) for engine in report.plan.engines)
     ):
         blocks.append(_plan(report))
     blocks.append(_resources(report))

@@ -6,7 +6,8 @@ from operator import add
 import numpy as np
 import pytest
 
-from flow.engines.cone import Add, Cone, Port, Read, Select
+from flow.engines.blocks import Blocks
+from flow.engines.cone import Add, Cone, ConeBuilder, Port, Read, Select
 from flow.engines.delay import cell_delay
 from flow.engines.network import connect
 from flow.engines.pipeline import (
@@ -19,6 +20,7 @@ from flow.engines.pipeline import (
 )
 from flow.engines.registers import held_bits
 from flow.engines.retiming import Stages
+from flow.engines.wiring import Bits
 from tests.cones import DELAYS, random_cone
 
 
@@ -38,6 +40,14 @@ def output_range(cone: Cone) -> tuple[int, int]:
     return min(lo for lo, _ in ranges), max(hi for _, hi in ranges)
 
 
+def need(needed: dict[tuple[int, int], int], view: Bits, made: tuple[int, ...], read: int) -> None:
+    """Note the registers that bits wait in from the stages where cells make them to the one where they are read."""
+    for bits in view.segments:
+        for stage in range(made[bits.source] + 1, read + 1) if bits.source >= 0 else ():
+            key = (bits.source, stage)
+            needed[key] = needed.get(key, 0) | ((1 << bits.count) - 1) << bits.low
+
+
 def segments(placement: Placement) -> float:
     """Recompute the longest segment, checking on the way that every value is there when it is read."""
     worst = 0.0
@@ -45,6 +55,7 @@ def segments(placement: Placement) -> float:
     departures: dict[str, int] = {}
     for cone in placement.cones:
         held = {(h.cell, h.stage): h.mask for h in held_bits(cone)}
+        needed: dict[tuple[int, int], int] = {}
         ready: list[float] = []
         for cell, live, stage in zip(cone.wiring.cells, cone.wiring.live, cone.stages, strict=True):
             start = 0.0
@@ -55,26 +66,23 @@ def segments(placement: Placement) -> float:
                     at, time = edges[edge][cell.op.element]
                     start = time if at == stage else 0.0
             for view in cell.args if live else ():
-                for s in view.segments:
-                    if s.source < 0:
-                        continue
-                    before, read = cone.stages[s.source], stage - cell.clocked
-                    assert before <= read
-                    if before == stage:
-                        start = max(start, ready[s.source])
-                    else:
-                        mask = ((1 << s.count) - 1) << s.low
-                        assert all(held[s.source, t] & mask == mask for t in range(before + 1, read + 1))
+                need(needed, view, cone.stages, stage - cell.clocked)
+                for source in view.sources:
+                    assert cone.stages[source] <= stage - cell.clocked
+                    if cone.stages[source] == stage:
+                        start = max(start, ready[source])
             ready.append(start + cell_delay(cell, DELAYS))
             if live:
                 worst = max(worst, ready[-1])
         departures[cone.name] = cone.departure
         edges[cone.name] = []
         for view in cone.wiring.outputs:
+            need(needed, view, cone.stages, cone.departure)
             times = [(cone.stages[source], ready[source]) for source in view.sources]
             assert all(at <= cone.departure for at, _ in times)
             here = [time for at, time in times if at == cone.departure]
             edges[cone.name].append((cone.departure, max(here, default=0.0)))
+        assert held == needed
     last = placement.cones[-1]
     assert all(time == 0.0 for _, time in edges[last.name]), "the design must be left from registers"
     return worst
@@ -104,6 +112,26 @@ def test_segments_stages_and_registers(seed: int, *, blocks: bool) -> None:
         assert place(network, found, DELAYS).worst_ns <= within_ns + 2e-3
     roomy = place(network, depths, DELAYS, within_ns=1.3 * placement.worst_ns)
     assert roomy.worst_ns == pytest.approx(segments(roomy) + DELAYS.register_ns)
+
+
+def test_a_block_reads_a_tensor_when_all_of_it_is_there() -> None:
+    first = ConeBuilder("first", (Port("x", 4, 0, 15),))
+    elements = [first.read(0, k) for k in range(4)]
+    late = first.add(first.add(first.add(elements[0], elements[1]), elements[2]), elements[3])
+    cones = [first.finish((elements[0], late))]
+    second = ConeBuilder("second", (Port("first", 2, 0, 260),), Blocks(tables=True))
+    table = tuple(k * k for k in range(261))
+    found = second.lookup(second.read(0, 0), table)
+    cones.append(second.finish((second.add(found, second.read(0, 1)),)))
+    network = connect(tuple(cones), ("second",))
+    within_ns = DELAYS.register_ns + 2.5  # one adder, or the block and nothing else
+    depths = shortest_depths(network, DELAYS, within_ns)
+    assert depths == (2, 3)
+    assert fewest_registers_along(network, DELAYS) == 2
+    for tried, fits in ((depths, True), ((2, 2), False)):
+        placement = place(network, tried, DELAYS)
+        assert segments(placement) + DELAYS.register_ns == pytest.approx(placement.worst_ns)
+        assert (placement.worst_ns <= within_ns) is fits
 
 
 @pytest.mark.parametrize("blocks", [False, True])
