@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from flow.engines.folded import Folded
+from flow.engines.streamed import Streamed
 from flow.frontend.convert import convert
 from flow.frontend.load import load
 from flow.latency.budget import Verdict
@@ -126,3 +127,52 @@ def test_a_public_convolutional_network_is_exact(
     for layer in done.fidelity.layers:
         assert layer.function_error < 1e-9
         assert layer.max_abs_error < 0.5
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(5400)
+@pytest.mark.parametrize(
+    ("file", "config", "shape", "budget"),
+    [
+        ("qkeras_mnist_cnn.json", "qkeras_mnist_cnn_config.yml", (28, 28, 1), "20us"),
+        ("KERAS_conv1d_small.json", None, (10, 4), "5us"),
+        ("jetTagger_Conv2D_Small.json", None, (25, 25, 1), "20us"),
+    ],
+)
+def test_a_public_convolutional_network_is_exact_in_hardware(
+    file: str, config: str | None, shape: tuple[int, ...], budget: str, tmp_path: Path
+) -> None:
+    """The digits are real, and their accuracy is that of the RTL; no data of the other shapes are at hand."""
+    vectors = tmp_path / "vectors.npz"
+    if config is None:
+        np.savez(vectors, x=np.random.default_rng(3).uniform(0, 2, (100, *shape)))
+    else:
+        digits = np.load(DIGITS)
+        np.savez(vectors, x=digits["x"].reshape(-1, *shape), y=digits["y"])
+    asked = Options(
+        model=str(SHARED / "models" / file),
+        config=SHARED / "models" / config if config else None,
+        vectors=str(vectors),
+        budget=budget,
+        part="xcvu9p",
+        clock="4ns",
+        link="direct",
+        boundary="core",
+        out=tmp_path / "run",
+    )
+    report = run_to("simulate", asked)
+    assert report.verified, [check for check in report.checks if not check.passed]
+    assert report.verdict is Verdict.MET
+    assert report.bit_exact is not None
+    assert report.bit_exact.mismatches == report.bit_exact.wrong_bits == 0
+    assert report.bit_exact.reference == "hls4ml's C simulation"
+    assert report.timeline is not None
+    assert report.timeline.beats_checked > 10_000
+    assert report.timeline.beats_wrong == 0
+    assert report.latency.cycles_simulated == report.latency.cycles_predicted
+    assert report.ii.cycles_simulated == report.ii.cycles_predicted
+    assert any(isinstance(choice, Streamed) for choice in load_plan(tmp_path / "run" / "plan.json").choices)
+    if config is not None:
+        assert report.accuracy is not None
+        assert report.accuracy.rtl is not None
+        assert report.accuracy.rtl > 0.98  # 0.992 were measured
