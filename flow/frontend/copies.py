@@ -32,7 +32,11 @@ def keep_apart(model: ParsedModel) -> ParsedModel:
     for record in model.records:
         readers = [other for other in model.records if record.port in other.inputs]
         is_output = record.port in model.outputs
-        if _is_linear(record) and _is_shared(model, record.inputs[0]):
+        if _is_linear(record) and is_output and made[record.inputs[0]].entry["class_name"] == "InputLayer":
+            # without it the C++ function would take and give one and the same argument
+            entry = {**record.entry, "activation": UNMERGED}
+            record = replace(record, entry=entry, keeps_type=True)  # noqa: PLW2901 — one record in, one out
+        elif _is_linear(record) and _is_shared(model, record.inputs[0]):
             record = replace(record, entry={**record.entry, "activation": UNMERGED})  # noqa: PLW2901 — one record in, one out
         if _is_merged(record) and "scale" in record.owned and _is_merged(made[record.inputs[0]]):
             # hls4ml would multiply both scales and keep this one's type
