@@ -108,6 +108,8 @@ def rom_resources(words: int, columns: int, family: Family) -> Resources:
     return Resources(lut=chosen, ff=layout.select_bits, bram=blocks, half_bram=half)
 
 
+SHORT_BANK = 32
+"""Words up to which AMD's LUT RAM is twice as wide."""
 SPARSE = 1.25
 """LUTs of four inputs up to which a column of a memory takes about as many as hold its words: 20 words."""
 FAR = 256
@@ -129,3 +131,24 @@ def rom_luts(columns: int, words: int, family: Family) -> int:
     if blocks > (1 if family in XILINX else SPARSE):
         blocks = float(1 << (words - 1).bit_length() - inputs)
     return round(columns * (2 * blocks - 1 if family == "ice40" else blocks))
+
+
+def ram_luts(bits: int, words: int, family: Family) -> int:
+    """Return the LUTs of a memory that is written and read without a clock, in the family's LUT RAM.
+
+    Cells (Yosys 0.70, lutrams*.txt): RAM32M and RAM64M on 7 series, four LUTs for 32 words of 6 or 64 of 3 bits;
+    RAM32M16 and RAM64M8 on UltraScale, eight for 32 of 14 or 64 of 7; TRELLIS_DPR16X4 (six) and RAM16SDP4 (four) for 16
+    words of 4. More words are banks, with a choice behind them. Raise ValueError where a family has no such cells.
+    """
+    match family:
+        case "xc7":
+            per, luts, deep = (6, 4, 32) if words <= SHORT_BANK else (3, 4, 64)
+        case "xcup" | "xcu":
+            per, luts, deep = (14, 8, 32) if words <= SHORT_BANK else (7, 8, 64)
+        case "ecp5" | "gowin":
+            per, luts, deep = (4, 6 if family == "ecp5" else 4, 16)
+        case _:
+            raise ValueError(f"{family} has no LUT RAM")
+    banks = -(-words // deep)
+    chosen = -(-(banks - 1) // 3) if family in XILINX else banks - 1
+    return banks * -(-bits // per) * luts + bits * chosen

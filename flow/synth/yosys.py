@@ -133,6 +133,7 @@ def mapping_commands(part: Part, top: str) -> tuple[str, ...]:
     design has.
     """
     first = "coarse"
+    stores: tuple[str, ...] = ()
     match part.family:
         case "xcup" | "xcu" | "xc7":
             flow = f"synth_xilinx -family {part.family} -noiopad -noclkbuf -nosrl -top {top}"
@@ -142,6 +143,8 @@ def mapping_commands(part: Part, top: str) -> tuple[str, ...]:
         case "ice40":
             device = "-device u -dsp" if part.name.lower().startswith("ice40up") else "-device hx"
             flow = f"synth_ice40 -noflatten {device} -top {top}"
+            # LUTs of iCE40 cannot be written: what would lie in them elsewhere lies in block RAM
+            stores = ('setattr -set ram_style "block" m:* a:ram_style=distributed %i',)
         case "gowin":
             flow = f"synth_gowin -noflatten -noiopads -family {part.name[:4].lower()} -top {top}"
         case _:
@@ -149,6 +152,7 @@ def mapping_commands(part: Part, top: str) -> tuple[str, ...]:
     return (
         f"{flow} -run begin:{first}",
         "proc",
+        *stores,
         "opt -nodffe -nosdff",
         "wreduce",
         "peepopt",

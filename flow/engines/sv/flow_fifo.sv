@@ -16,28 +16,16 @@ module flow_fifo #(
   output logic             valid_o,
   output logic [Width-1:0] data_o
 );
-  localparam int unsigned CountWidth = $clog2(Depth + 1);
-  localparam int unsigned PlaceWidth = Depth > 1 ? $clog2(Depth) : 1;
-
-  logic [CountWidth-1:0] count_q;
-  logic empty, through, push, pop;
-  assign empty = count_q == '0;
+  logic empty, full, through, push, pop;
   assign through = Bypass & empty & valid_i & pop_i;
   assign push = valid_i & ~through;
   assign pop = pop_i & ~through;
   assign valid_o = pop_i;
-  always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      count_q <= '0;
-    end else begin
-      count_q <= count_q + CountWidth'(push) - CountWidth'(pop);
-    end
-  end
 
 `ifndef SYNTHESIS
   always_ff @(posedge clk_i) begin
     if (!rst_i) begin
-      if (push && !pop && count_q == CountWidth'(Depth)) begin
+      if (push && !pop && full) begin
         $error("flow_fifo: a beat came while %0d were waiting", Depth);
       end
       if (pop && empty) begin
@@ -49,20 +37,55 @@ module flow_fifo #(
 
   logic [Width-1:0] head;
   if (Store == 0) begin : gen_registers
-    // the oldest beat stands at the bottom
-    logic [Depth*Width-1:0] kept_q, moved;
-    assign moved = pop ? kept_q >> Width : kept_q;
+    // the oldest beat stands at the bottom; what stands in a free place does not matter
+    logic [Depth*Width-1:0] kept_q;
+    logic [Depth-1:0] free_q;  // places that no beat takes, the upper ones
+    assign empty = free_q[0];
+    assign full = ~free_q[Depth-1];
     for (genvar k = 0; k < int'(Depth); k++) begin : gen_places
+      logic after_push, after_pop;
+      if (k == 0) begin : gen_bottom
+        assign after_push = 1'b0;
+      end else begin : gen_not_bottom
+        assign after_push = free_q[k-1];
+      end
+      if (k == int'(Depth) - 1) begin : gen_top
+        assign after_pop = 1'b1;
+        always_ff @(posedge clk_i) begin
+          if (pop | free_q[k]) begin
+            kept_q[k*int'(Width)+:Width] <= data_i;
+          end
+        end
+      end else begin : gen_not_top
+        assign after_pop = free_q[k+1];
+        always_ff @(posedge clk_i) begin
+          if (pop | free_q[k]) begin
+            kept_q[k*int'(Width)+:Width] <= free_q[k+1] ? data_i : kept_q[(k+1)*int'(Width)+:Width];
+          end
+        end
+      end
       always_ff @(posedge clk_i) begin
-        if (push && count_q == CountWidth'(k) + CountWidth'(pop)) begin
-          kept_q[k*int'(Width)+:Width] <= data_i;
-        end else begin
-          kept_q[k*int'(Width)+:Width] <= moved[k*int'(Width)+:Width];
+        if (rst_i) begin
+          free_q[k] <= 1'b1;
+        end else if (push != pop) begin
+          free_q[k] <= push ? after_push : after_pop;
         end
       end
     end
     assign head = kept_q[Width-1:0];
   end else begin : gen_memory
+    localparam int unsigned CountWidth = $clog2(Depth + 1);
+    localparam int unsigned PlaceWidth = Depth > 1 ? $clog2(Depth) : 1;
+    logic [CountWidth-1:0] count_q;
+    assign empty = count_q == '0;
+    assign full = count_q == CountWidth'(Depth);
+    always_ff @(posedge clk_i) begin
+      if (rst_i) begin
+        count_q <= '0;
+      end else begin
+        count_q <= count_q + CountWidth'(push) - CountWidth'(pop);
+      end
+    end
     logic [PlaceWidth-1:0] write_q, read_q, read;
     assign read = pop ? (read_q == PlaceWidth'(Depth - 1) ? '0 : read_q + PlaceWidth'(1)) : read_q;
     always_ff @(posedge clk_i) begin
@@ -76,12 +99,13 @@ module flow_fifo #(
         end
       end
     end
-    // a beat that is written where the next one is read goes past the memory
+    // a beat that is written where the next one is read goes past the memory, which then does not read
     logic [Width-1:0] word_q, past_q;
-    logic is_past_q;
+    logic goes_past, is_past_q;
+    assign goes_past = push & (write_q == read);
     assign head = is_past_q ? past_q : word_q;
     always_ff @(posedge clk_i) begin
-      is_past_q <= push & (write_q == read);
+      is_past_q <= goes_past;
       past_q <= data_i;
     end
     if (Store == 1) begin : gen_lutram
@@ -90,7 +114,9 @@ module flow_fifo #(
         if (push) begin
           words[write_q] <= data_i;
         end
-        word_q <= words[read];
+        if (!goes_past) begin
+          word_q <= words[read];
+        end
       end
     end else begin : gen_block
       (* ram_style = "block" *) logic [Width-1:0] words[Depth];
@@ -98,7 +124,9 @@ module flow_fifo #(
         if (push) begin
           words[write_q] <= data_i;
         end
-        word_q <= words[read];
+        if (!goes_past) begin
+          word_q <= words[read];
+        end
       end
     end
   end

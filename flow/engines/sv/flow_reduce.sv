@@ -23,24 +23,25 @@ module flow_reduce #(
   end
 
   logic [CountWidth-1:0] came_q;
-  logic is_first, is_last;
-  assign is_first = came_q == '0;
+  logic is_first_q, is_last;
   assign is_last = came_q == CountWidth'(Beats - 1);
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       came_q <= '0;
+      is_first_q <= 1'b1;
       valid_o <= 1'b0;
     end else begin
       valid_o <= valid_i & is_last;
       if (valid_i) begin
         came_q <= is_last ? '0 : came_q + CountWidth'(1);
+        is_first_q <= is_last;
       end
     end
   end
 
   for (genvar k = 0; k < int'(Lanes); k++) begin : gen_lanes
     logic [Width-1:0] element;
-    logic [Held-1:0] held_q, wide, next;
+    logic [Held-1:0] held_q, wide;
     assign element = data_i[k*int'(Width)+:Width];
     if (Signed) begin : gen_signed
       assign wide = Held'($signed(element));
@@ -54,13 +55,16 @@ module flow_reduce #(
       end else begin : gen_unsigned
         assign larger = wide > held_q;
       end
-      assign next = is_first | larger ? wide : held_q;
+      always_ff @(posedge clk_i) begin
+        if (valid_i) begin
+          held_q <= is_first_q | larger ? wide : held_q;
+        end
+      end
     end else begin : gen_sum
-      assign next = (is_first ? '0 : held_q) + wide;
-    end
-    always_ff @(posedge clk_i) begin
-      if (valid_i) begin
-        held_q <= next;
+      always_ff @(posedge clk_i) begin
+        if (valid_i) begin
+          held_q <= (is_first_q ? '0 : held_q) + wide;
+        end
       end
     end
     assign data_o[k*int'(Held)+:Held] = held_q;

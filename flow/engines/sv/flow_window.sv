@@ -214,16 +214,16 @@ module flow_window #(
         always_ff @(posedge clk_i) begin
           if (step) begin
             rows[at_q] <= line[KernelRows*BeatBits-1:BeatBits];
+            above_q <= rows[next];
           end
-          above_q <= rows[step ? next : at_q];
         end
       end else begin : gen_block
         (* ram_style = "block" *) logic [KeptBits-1:0] rows[Columns];
         always_ff @(posedge clk_i) begin
           if (step) begin
             rows[at_q] <= line[KernelRows*BeatBits-1:BeatBits];
+            above_q <= rows[next];
           end
-          above_q <= rows[step ? next : at_q];
         end
       end
     end
@@ -249,26 +249,50 @@ module flow_window #(
   logic [KernelRows-1:0] row_inside;
   logic [KernelColumns-1:0] column_inside;
   for (genvar r = 0; r < int'(KernelRows); r++) begin : gen_row_inside
-    if (r >= int'(PadTop) && LastRow + r - PadTop < Rows) begin : gen_always
+    if (r >= Rows + PadTop || LastRow + r < PadTop) begin : gen_never
+      assign row_inside[r] = 1'b0;
+    end else if (r >= PadTop && LastRow + r < Rows + PadTop) begin : gen_always
       assign row_inside[r] = 1'b1;
     end else begin : gen_sometimes
-      logic inside_q;
+      logic after_first, until_last, inside_q;
+      if (r >= PadTop) begin : gen_from_first
+        assign after_first = 1'b1;
+      end else begin : gen_after
+        assign after_first = row >= RowWidth'(PadTop - r);
+      end
+      if (LastRow + r < Rows + PadTop) begin : gen_to_last
+        assign until_last = 1'b1;
+      end else begin : gen_before
+        assign until_last = row <= RowWidth'(Rows + PadTop - 1 - r);
+      end
       always_ff @(posedge clk_i) begin
         if (step) begin
-          inside_q <= (int'(row) + r >= int'(PadTop)) && (int'(row) + r - int'(PadTop) < int'(Rows));
+          inside_q <= after_first & until_last;
         end
       end
       assign row_inside[r] = inside_q;
     end
   end
   for (genvar c = 0; c < int'(KernelColumns); c++) begin : gen_column_inside
-    if (c >= int'(PadLeft) && LastColumn + c - PadLeft < Columns) begin : gen_always
+    if (c >= Columns + PadLeft || LastColumn + c < PadLeft) begin : gen_never
+      assign column_inside[c] = 1'b0;
+    end else if (c >= PadLeft && LastColumn + c < Columns + PadLeft) begin : gen_always
       assign column_inside[c] = 1'b1;
     end else begin : gen_sometimes
-      logic inside_q;
+      logic after_first, until_last, inside_q;
+      if (c >= PadLeft) begin : gen_from_first
+        assign after_first = 1'b1;
+      end else begin : gen_after
+        assign after_first = column >= ColumnWidth'(PadLeft - c);
+      end
+      if (LastColumn + c < Columns + PadLeft) begin : gen_to_last
+        assign until_last = 1'b1;
+      end else begin : gen_before
+        assign until_last = column <= ColumnWidth'(Columns + PadLeft - 1 - c);
+      end
       always_ff @(posedge clk_i) begin
         if (step) begin
-          inside_q <= (int'(column) + c >= int'(PadLeft)) && (int'(column) + c - int'(PadLeft) < int'(Columns));
+          inside_q <= after_first & until_last;
         end
       end
       assign column_inside[c] = inside_q;

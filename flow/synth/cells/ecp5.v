@@ -1,9 +1,10 @@
 // Block RAM and multiplier of Lattice ECP5, as far as flow/synth lets Yosys use them. DP16KD after Lattice FPGA-TN-02204
-// (ECP5 Memory Usage Guide): read-only, without output register; INITVAL_xx holds 16 words of 18 bits at a spacing of 20
-// bits; of a port narrower than 9 bits every ninth bit is unused. A true dual port is read by port A; as a pseudo dual
-// port (DATA_WIDTH_A 36, port A writes) port B reads, at 36 bits the lower half leaves by DOA, narrower words by DOB.
-// MULT18X18D after Lattice FPGA-TN-02205 (ECP5 sysDSP Usage Guide): the product without registers. Anything else stops
-// the simulation.
+// (ECP5 Memory Usage Guide): without output register; INITVAL_xx holds 16 words of 18 bits at a spacing of 20 bits; of a
+// port narrower than 9 bits every ninth bit is unused. A true dual port is written by port A, with ADA0 and ADA1 as byte
+// enables at 18 bits, and read by both; as a pseudo dual port (DATA_WIDTH_A 36, port A writes, ADA0 to ADA3 are byte
+// enables) port B reads, at 36 bits the lower half leaves by DOA, narrower words by DOB. What is read while it is written
+// is the old word. MULT18X18D after Lattice FPGA-TN-02205 (ECP5 sysDSP Usage Guide): the product without registers.
+// Anything else stops the simulation.
 
 module DP16KD #(
     parameter DATA_WIDTH_A = 18,
@@ -94,10 +95,10 @@ module DP16KD #(
     output DOB17, DOB16, DOB15, DOB14, DOB13, DOB12, DOB11, DOB10, DOB9, DOB8, DOB7, DOB6, DOB5, DOB4, DOB3, DOB2, DOB1, DOB0
 );
   localparam Pseudo = DATA_WIDTH_A == 36;
-  localparam Width = Pseudo ? DATA_WIDTH_B : DATA_WIDTH_A;
-  localparam Data = Width >= 9 ? Width / 9 * 8 : Width;
-  localparam Step = Data < 1 ? 1 : Data;
-  localparam Bits = Width < 1 ? 1 : Width;
+  localparam StepA = DATA_WIDTH_A >= 9 ? DATA_WIDTH_A / 9 * 8 : DATA_WIDTH_A;
+  localparam StepB = DATA_WIDTH_B >= 9 ? DATA_WIDTH_B / 9 * 8 : DATA_WIDTH_B;
+  localparam Lane = DATA_WIDTH_A > 9 ? 9 : DATA_WIDTH_A;
+  localparam Lanes = DATA_WIDTH_A > 9 ? DATA_WIDTH_A / 9 : 1;
   wire [20479:0] spaced = {
     INITVAL_3F, INITVAL_3E, INITVAL_3D, INITVAL_3C, INITVAL_3B, INITVAL_3A, INITVAL_39, INITVAL_38,
     INITVAL_37, INITVAL_36, INITVAL_35, INITVAL_34, INITVAL_33, INITVAL_32, INITVAL_31, INITVAL_30,
@@ -108,35 +109,47 @@ module DP16KD #(
     INITVAL_0F, INITVAL_0E, INITVAL_0D, INITVAL_0C, INITVAL_0B, INITVAL_0A, INITVAL_09, INITVAL_08,
     INITVAL_07, INITVAL_06, INITVAL_05, INITVAL_04, INITVAL_03, INITVAL_02, INITVAL_01, INITVAL_00
   };
-  wire [18431:0] contents;
-  generate
-    genvar k;
-    for (k = 0; k < 1024; k = k + 1) begin : squeeze
-      assign contents[k*18+:18] = spaced[k*20+:18];
-    end
-  endgenerate
+  reg [18431:0] contents;
+  integer k;
+  initial for (k = 0; k < 1024; k = k + 1) contents[k*18+:18] = spaced[k*20+:18];
+  wire [35:0] di = {
+    DIB17, DIB16, DIB15, DIB14, DIB13, DIB12, DIB11, DIB10, DIB9, DIB8, DIB7, DIB6, DIB5, DIB4, DIB3, DIB2, DIB1, DIB0,
+    DIA17, DIA16, DIA15, DIA14, DIA13, DIA12, DIA11, DIA10, DIA9, DIA8, DIA7, DIA6, DIA5, DIA4, DIA3, DIA2, DIA1, DIA0
+  };
   wire [13:0] a = {ADA13, ADA12, ADA11, ADA10, ADA9, ADA8, ADA7, ADA6, ADA5, ADA4, ADA3, ADA2, ADA1, ADA0};
   wire [13:0] b = {ADB13, ADB12, ADB11, ADB10, ADB9, ADB8, ADB7, ADB6, ADB5, ADB4, ADB3, ADB2, ADB1, ADB0};
-  wire [13:0] first = (Pseudo ? b : a) & ~(14'(Step - 1));
-  wire [14:0] position = 15'(first[13:3]) * 15'd9 + 15'(first[2:0]);
-  wire clk = Pseudo ? CLKB : CLKA;
-  reg [35:0] q;
-  always @(posedge clk) if (Pseudo ? CEB : CEA) q <= 36'(contents[position+:Bits]);
-  assign {DOA17, DOA16, DOA15, DOA14, DOA13, DOA12, DOA11, DOA10, DOA9, DOA8, DOA7, DOA6, DOA5, DOA4, DOA3, DOA2, DOA1, DOA0} = !Pseudo || Width == 36 ? q[17:0] : 18'd0;
-  assign {DOB17, DOB16, DOB15, DOB14, DOB13, DOB12, DOB11, DOB10, DOB9, DOB8, DOB7, DOB6, DOB5, DOB4, DOB3, DOB2, DOB1, DOB0} = !Pseudo ? 18'd0 : Width == 36 ? q[35:18] : q[17:0];
+  wire [13:0] first_a = a & ~(14'(StepA - 1));
+  wire [13:0] first_b = b & ~(14'(StepB - 1));
+  wire [14:0] position_a = 15'(first_a[13:3]) * 15'd9 + 15'(first_a[2:0]);
+  wire [14:0] position_b = 15'(first_b[13:3]) * 15'd9 + 15'(first_b[2:0]);
+  reg [35:0] qa, qb;
+  integer lane;
+  always @(posedge CLKA)
+    if (CEA) begin
+      qa <= 36'(contents[position_a+:DATA_WIDTH_A]);
+      for (lane = 0; lane < Lanes; lane = lane + 1)
+        if (WEA && (Lanes == 1 || a[lane])) contents[position_a+15'(9*lane)+:Lane] <= di[9*lane+:Lane];
+    end
+  always @(posedge CLKB) if (CEB) qb <= 36'(contents[position_b+:DATA_WIDTH_B]);
+  assign {DOA17, DOA16, DOA15, DOA14, DOA13, DOA12, DOA11, DOA10, DOA9, DOA8, DOA7, DOA6, DOA5, DOA4, DOA3, DOA2, DOA1, DOA0} = !Pseudo ? qa[17:0] : DATA_WIDTH_B == 36 ? qb[17:0] : 18'd0;
+  assign {DOB17, DOB16, DOB15, DOB14, DOB13, DOB12, DOB11, DOB10, DOB9, DOB8, DOB7, DOB6, DOB5, DOB4, DOB3, DOB2, DOB1, DOB0} = Pseudo && DATA_WIDTH_B == 36 ? qb[35:18] : qb[17:0];
   initial begin
     if (REGMODE_A != "NOREG" || REGMODE_B != "NOREG") $fatal(1, "DP16KD: output registers are not modelled");
     if (CLKAMUX != "CLKA" || CLKBMUX != "CLKB") $fatal(1, "DP16KD: inverted clocks are not modelled");
     if (CSDECODE_A != "0b000" || CSDECODE_B != "0b000") $fatal(1, "DP16KD: chip selects are not modelled");
-    case (Width)
+    case (DATA_WIDTH_A)
+      1, 2, 4, 9, 18, 36: ;
+      default: $fatal(1, "DP16KD: a width of %0d is not modelled", DATA_WIDTH_A);
+    endcase
+    case (DATA_WIDTH_B)
       1, 2, 4, 9, 18: ;
-      36: ;
-      default: $fatal(1, "DP16KD: a width of %0d is not modelled", Width);
+      36: if (!Pseudo) $fatal(1, "DP16KD: a port of 36 bits beside one of %0d is not modelled", DATA_WIDTH_A);
+      default: $fatal(1, "DP16KD: a width of %0d is not modelled", DATA_WIDTH_B);
     endcase
   end
-  always @(posedge clk)
-    if (WEB || RSTA || RSTB || CSA0 || CSA1 || CSA2 || CSB0 || CSB1 || CSB2 || (Pseudo ? CEA : WEA || CEB))
-      $fatal(1, "DP16KD: only reading by one port is modelled");
+  always @(posedge CLKA)
+    if (WEB || RSTA || RSTB || CSA0 || CSA1 || CSA2 || CSB0 || CSB1 || CSB2)
+      $fatal(1, "DP16KD: only writing by port A and reading are modelled");
 endmodule
 
 module MULT18X18D #(

@@ -1,8 +1,70 @@
 // Block RAM and DSP of AMD UltraScale and UltraScale+, as far as flow/synth lets Yosys use them. Block RAM after AMD
-// UG573 (UltraScale Memory Resources): read-only, read by port A, the output latch alone; INIT_xx holds the data bits in
-// address order, INITP_xx the parity bits, one behind every eight; at 36 (RAMB18) and 72 bits (RAMB36) both halves of
-// the output show the word at port A's address. DSP48E2 after AMD UG579: the signed 27 x 18 bit product without
-// registers. Anything else stops the simulation.
+// UG573 (UltraScale Memory Resources): without output registers, resets and sleep; INIT_xx holds the data bits in address
+// order, INITP_xx the parity bits, one behind every eight; at 36 (RAMB18) and 72 bits (RAMB36) both halves are read at
+// port A's address and written at port B's. What is read while it is written is the old word (READ_FIRST). DSP48E2 after
+// AMD UG579: the signed 27 x 18 bit product without registers. Anything else stops the simulation.
+
+module fpgaflow_block_ram #(
+    parameter Address = 14,
+    parameter ReadA = 0,
+    parameter ReadB = 0,
+    parameter WriteA = 0,
+    parameter WriteB = 0,
+    parameter [(1<<Address)-1:0] Data = 0,
+    parameter [(1<<(Address-3))-1:0] Parity = 0
+) (
+    input clk_a, clk_b, en_a, en_b,
+    input [Address-1:0] address_a, address_b,
+    input [7:0] we_a, we_b, parity_in_a, parity_in_b,
+    input [63:0] in_a, in_b,
+    output reg [63:0] out_a, out_b,
+    output reg [7:0] parity_out_a, parity_out_b
+);
+  reg [(1<<Address)-1:0] data = Data;
+  reg [(1<<(Address-3))-1:0] parity = Parity;
+  localparam FromA = ReadA >= 9 ? ReadA / 9 * 8 : ReadA;
+  localparam FromB = ReadB >= 9 ? ReadB / 9 * 8 : ReadB;
+  localparam IntoA = WriteA >= 9 ? WriteA / 9 * 8 : WriteA;
+  localparam IntoB = WriteB >= 9 ? WriteB / 9 * 8 : WriteB;
+  generate
+    if (ReadA > 0) begin : gen_read_a
+      wire [Address-1:0] first = address_a & ~(Address'(FromA - 1));
+      always @(posedge clk_a)
+        if (en_a) begin
+          out_a <= 64'(data[first+:FromA]);
+          parity_out_a <= ReadA >= 9 ? 8'(parity[first[Address-1:3]+:(FromA+7)/8]) : 8'd0;
+        end
+    end
+    if (ReadB > 0) begin : gen_read_b
+      wire [Address-1:0] first = address_b & ~(Address'(FromB - 1));
+      always @(posedge clk_b)
+        if (en_b) begin
+          out_b <= 64'(data[first+:FromB]);
+          parity_out_b <= ReadB >= 9 ? 8'(parity[first[Address-1:3]+:(FromB+7)/8]) : 8'd0;
+        end
+    end
+    if (WriteA > 0) begin : gen_write_a
+      wire [Address-1:0] first = address_a & ~(Address'(IntoA - 1));
+      integer k;
+      always @(posedge clk_a)
+        for (k = 0; k < (IntoA + 7) / 8; k = k + 1)
+          if (en_a && we_a[k]) begin
+            data[first+Address'(8*k)+:(IntoA < 8 ? IntoA : 8)] <= in_a[8*k+:(IntoA < 8 ? IntoA : 8)];
+            if (WriteA >= 9) parity[first[Address-1:3]+(Address-3)'(k)] <= parity_in_a[k];
+          end
+    end
+    if (WriteB > 0) begin : gen_write_b
+      wire [Address-1:0] first = address_b & ~(Address'(IntoB - 1));
+      integer k;
+      always @(posedge clk_b)
+        for (k = 0; k < (IntoB + 7) / 8; k = k + 1)
+          if (en_b && we_b[k]) begin
+            data[first+Address'(8*k)+:(IntoB < 8 ? IntoB : 8)] <= in_b[8*k+:(IntoB < 8 ? IntoB : 8)];
+            if (WriteB >= 9) parity[first[Address-1:3]+(Address-3)'(k)] <= parity_in_b[k];
+          end
+    end
+  endgenerate
+endmodule
 
 module RAMB18E2 #(
     parameter DOA_REG = 0,
@@ -100,44 +162,57 @@ module RAMB18E2 #(
     output [15:0] DOUTADOUT, DOUTBDOUT,
     output [1:0] DOUTPADOUTP, DOUTPBDOUTP
 );
-  localparam Data = READ_WIDTH_A >= 9 ? READ_WIDTH_A / 9 * 8 : READ_WIDTH_A;
-  localparam Step = Data < 1 ? 1 : Data;
-  localparam Paired = READ_WIDTH_A > 18;
-  wire [16383:0] data = {
-    INIT_3F, INIT_3E, INIT_3D, INIT_3C, INIT_3B, INIT_3A, INIT_39, INIT_38,
-    INIT_37, INIT_36, INIT_35, INIT_34, INIT_33, INIT_32, INIT_31, INIT_30,
-    INIT_2F, INIT_2E, INIT_2D, INIT_2C, INIT_2B, INIT_2A, INIT_29, INIT_28,
-    INIT_27, INIT_26, INIT_25, INIT_24, INIT_23, INIT_22, INIT_21, INIT_20,
-    INIT_1F, INIT_1E, INIT_1D, INIT_1C, INIT_1B, INIT_1A, INIT_19, INIT_18,
-    INIT_17, INIT_16, INIT_15, INIT_14, INIT_13, INIT_12, INIT_11, INIT_10,
-    INIT_0F, INIT_0E, INIT_0D, INIT_0C, INIT_0B, INIT_0A, INIT_09, INIT_08,
-    INIT_07, INIT_06, INIT_05, INIT_04, INIT_03, INIT_02, INIT_01, INIT_00
-  };
-  wire [2047:0] parity = {
-    INITP_07, INITP_06, INITP_05, INITP_04, INITP_03, INITP_02, INITP_01, INITP_00
-  };
-  wire [13:0] first = ADDRARDADDR[13:0] & ~(14'(Step - 1));
-  reg [31:0] q;
-  reg [3:0] qp;
-  always @(posedge CLKARDCLK)
-    if (ENARDEN) begin
-      q <= 32'(data[first+:Step]);
-      qp <= Data >= 8 ? 4'(parity[first[13:3]+:(Step+7)/8]) : 4'd0;
-    end
-  assign DOUTADOUT = q[15:0];
-  assign DOUTPADOUTP = qp[1:0];
-  assign DOUTBDOUT = Paired ? q[31:16] : 16'd0;
-  assign DOUTPBDOUTP = Paired ? qp[3:2] : 2'd0;
+  localparam Paired = READ_WIDTH_A > 18 || WRITE_WIDTH_B > 18;
+  wire [63:0] qa, qb;
+  wire [7:0] pa, pb;
+  fpgaflow_block_ram #(
+      .Address(14),
+      .ReadA(READ_WIDTH_A),
+      .ReadB(READ_WIDTH_B),
+      .WriteA(WRITE_WIDTH_A),
+      .WriteB(WRITE_WIDTH_B),
+      .Data({
+          INIT_3F, INIT_3E, INIT_3D, INIT_3C, INIT_3B, INIT_3A, INIT_39, INIT_38,
+          INIT_37, INIT_36, INIT_35, INIT_34, INIT_33, INIT_32, INIT_31, INIT_30,
+          INIT_2F, INIT_2E, INIT_2D, INIT_2C, INIT_2B, INIT_2A, INIT_29, INIT_28,
+          INIT_27, INIT_26, INIT_25, INIT_24, INIT_23, INIT_22, INIT_21, INIT_20,
+          INIT_1F, INIT_1E, INIT_1D, INIT_1C, INIT_1B, INIT_1A, INIT_19, INIT_18,
+          INIT_17, INIT_16, INIT_15, INIT_14, INIT_13, INIT_12, INIT_11, INIT_10,
+          INIT_0F, INIT_0E, INIT_0D, INIT_0C, INIT_0B, INIT_0A, INIT_09, INIT_08,
+          INIT_07, INIT_06, INIT_05, INIT_04, INIT_03, INIT_02, INIT_01, INIT_00
+      }),
+      .Parity({
+          INITP_07, INITP_06, INITP_05, INITP_04, INITP_03, INITP_02, INITP_01, INITP_00
+      })
+  ) memory (
+      .clk_a(CLKARDCLK),
+      .clk_b(CLKBWRCLK),
+      .en_a(ENARDEN),
+      .en_b(ENBWREN),
+      .address_a(ADDRARDADDR[13:0]),
+      .address_b(ADDRBWRADDR[13:0]),
+      .we_a(8'(WEA)),
+      .we_b(8'(WEBWE)),
+      .in_a(64'(DINADIN)),
+      .in_b(Paired ? 64'({DINBDIN, DINADIN}) : 64'(DINBDIN)),
+      .parity_in_a(8'(DINPADINP)),
+      .parity_in_b(Paired ? 8'({DINPBDINP, DINPADINP}) : 8'(DINPBDINP)),
+      .out_a(qa),
+      .out_b(qb),
+      .parity_out_a(pa),
+      .parity_out_b(pb)
+  );
+  assign DOUTADOUT = qa[15:0];
+  assign DOUTPADOUTP = pa[1:0];
+  assign DOUTBDOUT = Paired ? qa[31:16] : qb[15:0];
+  assign DOUTPBDOUTP = Paired ? pa[3:2] : pb[1:0];
   initial begin
-    if (DOA_REG != 0 || READ_WIDTH_B != 0 || WRITE_WIDTH_A != 0)
-      $fatal(1, "RAMB18E2: only a memory that port A reads without output register is modelled");
-    case (READ_WIDTH_A)
-      1, 2, 4, 9, 18, 36: ;
-      default: $fatal(1, "RAMB18E2: READ_WIDTH_A %0d is not modelled", READ_WIDTH_A);
-    endcase
+    if (DOA_REG != 0 || DOB_REG != 0) $fatal(1, "RAMB18E2: output registers are not modelled");
+    if (Paired && (READ_WIDTH_B != 0 || WRITE_WIDTH_A != 0))
+      $fatal(1, "RAMB18E2: of a simple dual port only reading by port A and writing by port B are modelled");
   end
   always @(posedge CLKARDCLK)
-    if (RSTRAMARSTRAM || |WEA || ENBWREN || SLEEP || !ADDRENA) $fatal(1, "RAMB18E2: only reading is modelled");
+    if (RSTRAMARSTRAM || RSTRAMB || SLEEP || !ADDRENA || !ADDRENB) $fatal(1, "RAMB18E2: resets and sleep are not modelled");
 endmodule
 
 module RAMB36E2 #(
@@ -308,53 +383,66 @@ module RAMB36E2 #(
     output [31:0] DOUTADOUT, DOUTBDOUT,
     output [3:0] DOUTPADOUTP, DOUTPBDOUTP
 );
-  localparam Data = READ_WIDTH_A >= 9 ? READ_WIDTH_A / 9 * 8 : READ_WIDTH_A;
-  localparam Step = Data < 1 ? 1 : Data;
-  localparam Paired = READ_WIDTH_A > 36;
-  wire [32767:0] data = {
-    INIT_7F, INIT_7E, INIT_7D, INIT_7C, INIT_7B, INIT_7A, INIT_79, INIT_78,
-    INIT_77, INIT_76, INIT_75, INIT_74, INIT_73, INIT_72, INIT_71, INIT_70,
-    INIT_6F, INIT_6E, INIT_6D, INIT_6C, INIT_6B, INIT_6A, INIT_69, INIT_68,
-    INIT_67, INIT_66, INIT_65, INIT_64, INIT_63, INIT_62, INIT_61, INIT_60,
-    INIT_5F, INIT_5E, INIT_5D, INIT_5C, INIT_5B, INIT_5A, INIT_59, INIT_58,
-    INIT_57, INIT_56, INIT_55, INIT_54, INIT_53, INIT_52, INIT_51, INIT_50,
-    INIT_4F, INIT_4E, INIT_4D, INIT_4C, INIT_4B, INIT_4A, INIT_49, INIT_48,
-    INIT_47, INIT_46, INIT_45, INIT_44, INIT_43, INIT_42, INIT_41, INIT_40,
-    INIT_3F, INIT_3E, INIT_3D, INIT_3C, INIT_3B, INIT_3A, INIT_39, INIT_38,
-    INIT_37, INIT_36, INIT_35, INIT_34, INIT_33, INIT_32, INIT_31, INIT_30,
-    INIT_2F, INIT_2E, INIT_2D, INIT_2C, INIT_2B, INIT_2A, INIT_29, INIT_28,
-    INIT_27, INIT_26, INIT_25, INIT_24, INIT_23, INIT_22, INIT_21, INIT_20,
-    INIT_1F, INIT_1E, INIT_1D, INIT_1C, INIT_1B, INIT_1A, INIT_19, INIT_18,
-    INIT_17, INIT_16, INIT_15, INIT_14, INIT_13, INIT_12, INIT_11, INIT_10,
-    INIT_0F, INIT_0E, INIT_0D, INIT_0C, INIT_0B, INIT_0A, INIT_09, INIT_08,
-    INIT_07, INIT_06, INIT_05, INIT_04, INIT_03, INIT_02, INIT_01, INIT_00
-  };
-  wire [4095:0] parity = {
-    INITP_0F, INITP_0E, INITP_0D, INITP_0C, INITP_0B, INITP_0A, INITP_09, INITP_08,
-    INITP_07, INITP_06, INITP_05, INITP_04, INITP_03, INITP_02, INITP_01, INITP_00
-  };
-  wire [14:0] first = ADDRARDADDR[14:0] & ~(15'(Step - 1));
-  reg [63:0] q;
-  reg [7:0] qp;
-  always @(posedge CLKARDCLK)
-    if (ENARDEN) begin
-      q <= 64'(data[first+:Step]);
-      qp <= Data >= 8 ? 8'(parity[first[14:3]+:(Step+7)/8]) : 8'd0;
-    end
-  assign DOUTADOUT = q[31:0];
-  assign DOUTPADOUTP = qp[3:0];
-  assign DOUTBDOUT = Paired ? q[63:32] : 32'd0;
-  assign DOUTPBDOUTP = Paired ? qp[7:4] : 4'd0;
+  localparam Paired = READ_WIDTH_A > 36 || WRITE_WIDTH_B > 36;
+  wire [63:0] qa, qb;
+  wire [7:0] pa, pb;
+  fpgaflow_block_ram #(
+      .Address(15),
+      .ReadA(READ_WIDTH_A),
+      .ReadB(READ_WIDTH_B),
+      .WriteA(WRITE_WIDTH_A),
+      .WriteB(WRITE_WIDTH_B),
+      .Data({
+          INIT_7F, INIT_7E, INIT_7D, INIT_7C, INIT_7B, INIT_7A, INIT_79, INIT_78,
+          INIT_77, INIT_76, INIT_75, INIT_74, INIT_73, INIT_72, INIT_71, INIT_70,
+          INIT_6F, INIT_6E, INIT_6D, INIT_6C, INIT_6B, INIT_6A, INIT_69, INIT_68,
+          INIT_67, INIT_66, INIT_65, INIT_64, INIT_63, INIT_62, INIT_61, INIT_60,
+          INIT_5F, INIT_5E, INIT_5D, INIT_5C, INIT_5B, INIT_5A, INIT_59, INIT_58,
+          INIT_57, INIT_56, INIT_55, INIT_54, INIT_53, INIT_52, INIT_51, INIT_50,
+          INIT_4F, INIT_4E, INIT_4D, INIT_4C, INIT_4B, INIT_4A, INIT_49, INIT_48,
+          INIT_47, INIT_46, INIT_45, INIT_44, INIT_43, INIT_42, INIT_41, INIT_40,
+          INIT_3F, INIT_3E, INIT_3D, INIT_3C, INIT_3B, INIT_3A, INIT_39, INIT_38,
+          INIT_37, INIT_36, INIT_35, INIT_34, INIT_33, INIT_32, INIT_31, INIT_30,
+          INIT_2F, INIT_2E, INIT_2D, INIT_2C, INIT_2B, INIT_2A, INIT_29, INIT_28,
+          INIT_27, INIT_26, INIT_25, INIT_24, INIT_23, INIT_22, INIT_21, INIT_20,
+          INIT_1F, INIT_1E, INIT_1D, INIT_1C, INIT_1B, INIT_1A, INIT_19, INIT_18,
+          INIT_17, INIT_16, INIT_15, INIT_14, INIT_13, INIT_12, INIT_11, INIT_10,
+          INIT_0F, INIT_0E, INIT_0D, INIT_0C, INIT_0B, INIT_0A, INIT_09, INIT_08,
+          INIT_07, INIT_06, INIT_05, INIT_04, INIT_03, INIT_02, INIT_01, INIT_00
+      }),
+      .Parity({
+          INITP_0F, INITP_0E, INITP_0D, INITP_0C, INITP_0B, INITP_0A, INITP_09, INITP_08,
+          INITP_07, INITP_06, INITP_05, INITP_04, INITP_03, INITP_02, INITP_01, INITP_00
+      })
+  ) memory (
+      .clk_a(CLKARDCLK),
+      .clk_b(CLKBWRCLK),
+      .en_a(ENARDEN),
+      .en_b(ENBWREN),
+      .address_a(ADDRARDADDR[14:0]),
+      .address_b(ADDRBWRADDR[14:0]),
+      .we_a(8'(WEA)),
+      .we_b(8'(WEBWE)),
+      .in_a(64'(DINADIN)),
+      .in_b(Paired ? 64'({DINBDIN, DINADIN}) : 64'(DINBDIN)),
+      .parity_in_a(8'(DINPADINP)),
+      .parity_in_b(Paired ? 8'({DINPBDINP, DINPADINP}) : 8'(DINPBDINP)),
+      .out_a(qa),
+      .out_b(qb),
+      .parity_out_a(pa),
+      .parity_out_b(pb)
+  );
+  assign DOUTADOUT = qa[31:0];
+  assign DOUTPADOUTP = pa[3:0];
+  assign DOUTBDOUT = Paired ? qa[63:32] : qb[31:0];
+  assign DOUTPBDOUTP = Paired ? pa[7:4] : pb[3:0];
   initial begin
-    if (DOA_REG != 0 || READ_WIDTH_B != 0 || WRITE_WIDTH_A != 0)
-      $fatal(1, "RAMB36E2: only a memory that port A reads without output register is modelled");
-    case (READ_WIDTH_A)
-      1, 2, 4, 9, 18, 36, 72: ;
-      default: $fatal(1, "RAMB36E2: READ_WIDTH_A %0d is not modelled", READ_WIDTH_A);
-    endcase
+    if (DOA_REG != 0 || DOB_REG != 0) $fatal(1, "RAMB36E2: output registers are not modelled");
+    if (Paired && (READ_WIDTH_B != 0 || WRITE_WIDTH_A != 0))
+      $fatal(1, "RAMB36E2: of a simple dual port only reading by port A and writing by port B are modelled");
   end
   always @(posedge CLKARDCLK)
-    if (RSTRAMARSTRAM || |WEA || ENBWREN || SLEEP || !ADDRENA) $fatal(1, "RAMB36E2: only reading is modelled");
+    if (RSTRAMARSTRAM || RSTRAMB || SLEEP || !ADDRENA || !ADDRENB) $fatal(1, "RAMB36E2: resets and sleep are not modelled");
 endmodule
 
 module DSP48E2 #(
