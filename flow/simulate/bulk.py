@@ -109,7 +109,8 @@ class BulkModel:
             beats_out,
             count,
             self.signature.interval_cycles,
-            self.signature.latency_cycles + PATIENCE,
+            # results may lie further apart than a result lies behind its input
+            max(self.signature.latency_cycles, self.signature.interval_cycles) + PATIENCE,
             ctypes.byref(cycles),
         )
         if came < 0:

@@ -7,9 +7,16 @@ import numpy as np
 import pytest
 
 from flow.errors import UserError, VerificationError
-from flow.simulate.bulk import bulk_model
+from flow.fixed import FixedType
+from flow.graph.graph import Graph, evaluate
+from flow.graph.nodes import Input, Pool
+from flow.graph.window import Window
+from flow.rtl.top import write_rtl
+from flow.simulate.bulk import PATIENCE, bulk_model
+from flow.simulate.vectors import expected
 from tests.simulate.designs import HandDesign, beats, pipeline, serial
 from tests.simulate.streams import pair, stream
+from tests.streaming import build, by_pixels, streamed
 
 pytestmark = pytest.mark.eda
 
@@ -116,3 +123,19 @@ def test_a_beat_that_is_missing_leaves_an_inference_without_result(tmp_path: Pat
     edits = {"y_valid_q <= pop;": "y_valid_q <= pop && !(sum_valid_q && due_q[5]);"}
     with pytest.raises(VerificationError, match="only 6 of 10 inferences gave a result"):
         bulk_model(design.write(tmp_path, edits=edits)).run(design.vectors.words_in)
+
+
+def test_results_may_lie_further_apart_than_behind_their_inputs(tmp_path: Path) -> None:
+    """The result is out long before the last pixels, which no window needs, have come."""
+    kind, window = FixedType(4, 2), Window(60, 2, 1, (2, 2), (60, 2), (0, 0, 0, 0))
+    x = Input(name="x", label="x", inputs=(), shape=(60, 2, 1), type=kind)
+    pool = Pool(
+        name="top", label="top", inputs=("x",), shape=(1, 1, 1), type=kind, window=window, op="max", accumulator=kind
+    )
+    graph = Graph("early", (x, pool), ("x",), ("top",))
+    design = build(graph, (streamed(graph, ("top",), 1),), by_pixels(graph, 1))
+    signature = write_rtl(tmp_path, design.modules, design.signature)
+    assert signature.latency_cycles + PATIENCE < signature.interval_cycles
+    raw = np.random.default_rng(0).integers(kind.lo, kind.hi + 1, (20, 60, 2, 1))
+    words = expected(signature, evaluate(graph, {"x": raw}))
+    np.testing.assert_array_equal(bulk_model(tmp_path).run(words.words_in).words_out, words.words_out)
