@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from flow.engines.cone import Add, Limit, Lookup, Multiply, Read, Round, Select
@@ -40,6 +40,8 @@ class Choice:
 
     def luts(self, inputs: int) -> int:
         """Return the LUTs: one per bit, and where they have too few inputs a tree that tests what is common."""
+        if not self.bits:
+            return -(-(self.tested - 1) // (inputs - 1))
         if self.tested + self.data <= inputs:
             return self.bits
         return self.bits + max(1, -(-(self.tested - 1) // (inputs - 1)))
@@ -108,11 +110,14 @@ def measure(cone: PlacedCone) -> Sizes:
     tables: list[Table] = []
     block_tables: list[Table] = []
     products: list[tuple[int, int]] = []
-    for cell, live, stage in zip(cone.wiring.cells, cone.wiring.live, cone.stages, strict=True):
+    read_at_once = _read_at_once(cone)
+    for number, (cell, live, stage) in enumerate(zip(cone.wiring.cells, cone.wiring.live, cone.stages, strict=True)):
         if not live or isinstance(cell.op, Read):
             continue
         if isinstance(cell.op, Limit | Select):
-            logic.append(_choice(cell))
+            choice = _choice(cell)
+            # behind a choice of one constant, flip-flops are cleared or set instead
+            logic.append(replace(choice, bits=0) if number not in read_at_once and _is_constant(cone, cell) else choice)
             continue
         if isinstance(cell.op, Lookup):
             columns = distinct_columns(cell.op.values, cone.wiring.table_width(cell))[: cell.width]
@@ -195,6 +200,28 @@ def _reader_counts(cone: PlacedCone) -> Counter[Bit]:
     for view in cone.wiring.outputs:
         count.update(_each_bit(view))
     return count
+
+
+def _is_constant(cone: PlacedCone, cell: Cell) -> bool:
+    """Tell whether a cell gives one value as it is, or else a constant, by the same test for all bits."""
+    if isinstance(cell.op, Select):
+        choice = _choice(cell)
+        return choice.tested == choice.data == 1
+    assert isinstance(cell.op, Limit)
+    lo, hi = cone.wiring.cone.ranges[cell.op.a]
+    return (lo < cell.op.type.lo) != (hi > cell.op.type.hi)
+
+
+def _read_at_once(cone: PlacedCone) -> set[int]:
+    """Return the cells that something reads in their own stage, not only registers."""
+    found: set[int] = set()
+    for cell, live, stage in zip(cone.wiring.cells, cone.wiring.live, cone.stages, strict=True):
+        if live:
+            sources = {s.source for view in cell.args for s in view.segments if s.source != LITERAL}
+            found.update(source for source in sources if cone.stages[source] == stage - cell.clocked)
+    for view in cone.wiring.outputs:
+        found.update(s.source for s in view.segments if s.source != LITERAL and cone.stages[s.source] == cone.departure)
+    return found
 
 
 def _signals(view: Bits) -> int:

@@ -216,11 +216,7 @@ def _lane(lane: Lane, add: int, finish: int, delays: Delays, family: Family) -> 
     """Count one output lane's cones."""
     placed = placed_lane(lane, add, finish, delays)
     cones = (cone for cone in (placed.sums, placed.accumulate, placed.finish) if cone is not None)
-    total = sum((area(cone, family) for cone in cones), Resources())
-    if lane.soft and family in XILINX:
-        # of two rows of a product that are added, one is gated by the LUTs that add them
-        return replace(total, lut=total.lut - lane.p * (lane.weight.width // 2) * lane.x.width)
-    return total
+    return sum((area(cone, family) for cone in cones), Resources())
 
 
 def _lanes(choice: Folded, lane: Lane, delays: Delays, family: Family) -> Resources:
