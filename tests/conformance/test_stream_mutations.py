@@ -79,18 +79,28 @@ FAULTS: dict[str, tuple[str, str, str, set[str]]] = {
         "assign on_column = (phase == PhaseWidth'(1))",
         CYCLES,
     ),
-    "the row above the image is not masked": (WINDOW, "(int'(row) + r >= int'(PadTop)) &&", "", BITS),
-    "the row below the image is not masked": (
+    "the row above the image is not masked": (
         WINDOW,
-        "&& (int'(row) + r - int'(PadTop) < int'(Rows))",
-        "",
+        "after_first = row >= RowWidth'(PadTop - r);",
+        "after_first = 1'b1;",
         BITS,
     ),
-    "the column before the image is not masked": (WINDOW, "(int'(column) + c >= int'(PadLeft)) &&", "", BITS),
+    "the row below the image is not masked": (
+        WINDOW,
+        "until_last = row <= RowWidth'(Rows + PadTop - 1 - r);",
+        "until_last = 1'b1;",
+        BITS,
+    ),
+    "the column before the image is not masked": (
+        WINDOW,
+        "after_first = column >= ColumnWidth'(PadLeft - c);",
+        "after_first = 1'b1;",
+        BITS,
+    ),
     "the column behind the image is not masked": (
         WINDOW,
-        "&& (int'(column) + c - int'(PadLeft) < int'(Columns))",
-        "",
+        "until_last = column <= ColumnWidth'(Columns + PadLeft - 1 - c);",
+        "until_last = 1'b1;",
         BITS,
     ),
     "the first window comes a step early": (
@@ -117,8 +127,8 @@ FAULTS: dict[str, tuple[str, str, str, set[str]]] = {
     ),
     "a reset leaves a FIFO as it is": (
         FIFO,
-        "if (rst_i) begin\n      count_q",
-        "if (rst_i & ~clk_i) begin\n      count_q",
+        "if (rst_i) begin\n          free_q",
+        "if (rst_i & ~clk_i) begin\n          free_q",
         {"reset"},
     ),
     "a reset leaves the count of beats": (
