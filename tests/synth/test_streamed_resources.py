@@ -14,7 +14,7 @@ from flow.device.parts import find_part
 
 pytestmark = pytest.mark.eda
 CAMPAIGN = pytest.mark.campaign
-NEAR = 0.15
+NEAR = 0.12
 """Relative error of the LUTs of an engine that is not small."""
 
 
