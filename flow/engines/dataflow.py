@@ -98,7 +98,7 @@ def _wanted(choice: Choice, k: int) -> Wants:
 
 
 @lru_cache(maxsize=4096)
-def _timing(what: What) -> tuple[Callable[[Arrivals], Schedule], Callable[[Arrivals], int]]:
+def timing(what: What) -> tuple[Callable[[Arrivals], Schedule], Callable[[Arrivals], int]]:
     """Return an engine's schedule and interval as functions that remember: a planner asks for the same many times."""
     return lru_cache(maxsize=64)(what.schedule), lru_cache(maxsize=64)(what.interval)
 
@@ -158,7 +158,7 @@ class Assembly:
 
     def _add(self, what: What, output: str, node: str, lanes: int | None, inputs: tuple[str, ...]) -> None:
         lanes = self.graph.node(node).size if lanes is None else lanes
-        element = Element(output, node, what.engine, lanes, inputs, *_timing(what))
+        element = Element(output, node, what.engine, lanes, inputs, *timing(what))
         self.blocks.append(Block(what, inputs, output))
         self.elements.append(element)
         self.edges[output] = departed(element, self.edges)

@@ -43,7 +43,7 @@ def keep_apart(model: ParsedModel) -> ParsedModel:
             copy = _copy(record.label, record.inputs[0], f"{record.suffix}_copy")
             records.append(copy)
             record = replace(record, inputs=(copy.port,))  # noqa: PLW2901 — one record in, two out
-        if record.inputs and _is_dropped(made[record.inputs[0]], record):
+        elif record.inputs and _is_dropped(made[record.inputs[0]], record):
             copy = _copy(record.label, record.inputs[0], f"{record.suffix}_copy")
             records.append(copy)
             record = replace(record, inputs=(copy.port,))  # noqa: PLW2901 — one record in, two out

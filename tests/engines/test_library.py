@@ -48,17 +48,19 @@ module bench (input logic clk_i);
 
   // starts every 3 cycles are fine for an interval of 3; one after 2 cycles is not
   logic start, late, early, never;
+  logic [2:0] first;
   assign start = cycle_q >= 10 && cycle_q < 30 && (cycle_q % 3) == 0;
-  flow_interval_guard #(.Interval(3)) u_late (.clk_i(clk_i), .rst_i(reset), .start_i(start), .overrun_o(late));
+  flow_interval_guard #(.Interval(3)) u_late (.clk_i(clk_i), .rst_i(reset), .valid_i(start), .first_o(first[0]), .overrun_o(late));
   flow_interval_guard #(.Interval(3)) u_early (
-    .clk_i(clk_i), .rst_i(reset), .start_i(start || cycle_q == 20), .overrun_o(early));
-  flow_interval_guard #(.Interval(1)) u_never (.clk_i(clk_i), .rst_i(reset), .start_i(1'b1), .overrun_o(never));
+    .clk_i(clk_i), .rst_i(reset), .valid_i(start || cycle_q == 20), .first_o(first[1]), .overrun_o(early));
+  flow_interval_guard #(.Interval(1)) u_never (.clk_i(clk_i), .rst_i(reset), .valid_i(1'b1), .first_o(first[2]), .overrun_o(never));
 
   always_ff @(posedge clk_i) begin
     if (d0 !== now || (cycle_q > 9 && (d1 !== past_q[0] || d5 !== past_q[4] || one3 !== past_q[2][0])))
       wrong <= wrong + 1;
     if (cycle_q > 1 && (taps !== {model_q, valid} || tap0 !== valid)) wrong <= wrong + 1;
     if (cycle_q > 1 && (late || never)) wrong <= wrong + 1;
+    if (first !== {1'b1, start || cycle_q == 20, start}) wrong <= wrong + 1;
     // the start at 20 follows one at 18: seen from 21 until the reset at 40
     if (early !== (cycle_q >= 21 && cycle_q <= 40) && cycle_q > 2) wrong <= wrong + 1;
     if (cycle_q == 60) begin
@@ -134,7 +136,7 @@ def test_lint_and_bad_parameters(tmp_path: Path) -> None:
         assert not lint(tmp_path, [path], path.stem)
     pins = {
         "flow_delay": ("Width", ".clk_i(c), .data_i(c), .data_o(o)"),
-        "flow_interval_guard": ("Interval", ".clk_i(c), .rst_i(c), .start_i(c), .overrun_o(o)"),
+        "flow_interval_guard": ("Interval", ".clk_i(c), .rst_i(c), .valid_i(c), .first_o(), .overrun_o(o)"),
     }
     for name, (parameter, wires) in pins.items():
         text = f"module bad (input logic c, output logic o); {name} #(.{parameter}(0)) u_bad ({wires}); endmodule\n"

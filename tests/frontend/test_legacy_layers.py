@@ -162,7 +162,7 @@ def test_an_embedding_names_rows(tmp_path):
     source = load(write_functional(tmp_path, "rows", {"numbers": [4]}, layers, ["rows"]))
     assert np.array_equal(source.predict((np.array([[4, 0, 2, 1]]),))["rows"], table[[[4, 0, 2, 1]]])
     graph = source.convert(tmp_path / "hls")
-    assert str(graph.graph["numbers"].get_output_variable().type.precision).startswith("ufixed<3,3")
+    assert str(graph.graph["numbers"].get_output_variable().type.precision) == "uint<3>"
 
 
 @pytest.mark.parametrize(
