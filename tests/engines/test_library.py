@@ -50,10 +50,12 @@ module bench (input logic clk_i);
   logic start, late, early, never;
   logic [2:0] first;
   assign start = cycle_q >= 10 && cycle_q < 30 && (cycle_q % 3) == 0;
-  flow_interval_guard #(.Interval(3)) u_late (.clk_i(clk_i), .rst_i(reset), .valid_i(start), .first_o(first[0]), .overrun_o(late));
+  flow_interval_guard #(.Interval(3)) u_late (
+    .clk_i(clk_i), .rst_i(reset), .valid_i(start), .first_o(first[0]), .overrun_o(late));
   flow_interval_guard #(.Interval(3)) u_early (
     .clk_i(clk_i), .rst_i(reset), .valid_i(start || cycle_q == 20), .first_o(first[1]), .overrun_o(early));
-  flow_interval_guard #(.Interval(1)) u_never (.clk_i(clk_i), .rst_i(reset), .valid_i(1'b1), .first_o(first[2]), .overrun_o(never));
+  flow_interval_guard #(.Interval(1)) u_never (
+    .clk_i(clk_i), .rst_i(reset), .valid_i(1'b1), .first_o(first[2]), .overrun_o(never));
 
   always_ff @(posedge clk_i) begin
     if (d0 !== now || (cycle_q > 9 && (d1 !== past_q[0] || d5 !== past_q[4] || one3 !== past_q[2][0])))
