@@ -95,10 +95,6 @@ class LineBuffer:
         seamless = span == self.beats and self.pace == 1 and self.lead < self.beats
         return span if seamless or not self.flush else span - 1 + self.flush * self.pace
 
-    def least_spacing(self, arrival: Schedule) -> int:
-        """Return the least distance of two windows in cycles; 0 where there is one window only."""
-        return self.schedule(arrival).spacing or 0
-
 
 @dataclass(frozen=True, slots=True)
 class Beats:

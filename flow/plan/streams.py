@@ -22,7 +22,7 @@ from flow.latency.budget import required_interval
 from flow.latency.timeline import Edge
 from flow.plan.beats import StreamedWays, Way
 from flow.plan.frontier import NO_LIMIT, Room, area_of, area_weights, counted
-from flow.plan.mixed import Candidate, planned_converters, resources_of, segment_lengths
+from flow.plan.mixed import ADDER_BITS, Candidate, planned_converters, resources_of, segment_lengths
 from flow.plan.options import Option, Options, Segment, Space, cone_ways
 from flow.plan.plan import Planned
 from flow.plan.search import unrolled_resources
@@ -112,7 +112,7 @@ def _priced(
 
 def _step_ns(space: Space) -> float:
     """Return the delay of an addition, below which no segment of logic can be cut."""
-    return space.delays.carry_ns + 16 * space.delays.carry_bit_ns
+    return space.delays.carry_ns + ADDER_BITS * space.delays.carry_bit_ns
 
 
 def _pixels(node: Node) -> int:
