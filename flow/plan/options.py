@@ -61,13 +61,15 @@ class Segment:
         usable = max(within_ns - delays.register_ns - half, half, 1e-3)
         return cls(within_ns, usable, delays.register_ns + usable + half)
 
-    def registers(self, guess: Estimate) -> int:
-        """Return the registers of a cone of its own that ends in one."""
-        return max(1, ceil(guess.delay_ns / self.usable_ns - 1e-9)) + guess.lags
+    def registers(self, guess: Estimate, delays: Delays) -> int:
+        """Return the registers of a cone of its own that ends in one: its own operations may be the slower ones."""
+        half = guess.step_ns / 2
+        usable = min(self.usable_ns, max(self.within_ns - delays.register_ns - half, half, 1e-3))
+        return max(1, ceil(guess.delay_ns / usable - 1e-9)) + guess.lags
 
     def longest(self, guess: Estimate, delays: Delays) -> float:
         """Return the longest segment of such a cone in ns, nominal; a cut may miss its place by half an operation."""
-        registers = self.registers(guess) - guess.lags
+        registers = self.registers(guess, delays) - guess.lags
         return delays.register_ns + guess.delay_ns / registers + guess.step_ns / 2 * (registers > 1)
 
 
@@ -152,7 +154,7 @@ def cone_ways(space: Space, nodes: tuple[str, ...], segment: Segment) -> Iterato
     Those with blocks are left out where a block alone takes longer than a segment.
     """
     for choice, guess in space.cones(nodes):
-        depth, longest = segment.registers(guess), segment.longest(guess, space.delays)
+        depth, longest = segment.registers(guess, space.delays), segment.longest(guess, space.delays)
         if choice != Unrolled(nodes, 0):
             if space.delays.register_ns + guess.step_ns > segment.within_ns:
                 continue

@@ -7,14 +7,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from flow.device.delays import delays_of
+from flow.device.parts import find_part
 from flow.engines.dataflow import dataflow
 from flow.engines.engine import Folded, Streamed, Unrolled
+from flow.engines.estimate import Estimate
 from flow.errors import UserError
 from flow.fixed import FixedType
 from flow.graph.graph import Asked, Graph
 from flow.graph.nodes import AnyNode, Conv, Dense, Input, Merge, Pool, Relu, Reshape
 from flow.graph.window import Window
 from flow.latency.budget import Verdict
+from flow.plan.options import Segment
 from flow.plan.plan import timeline_of
 from flow.plan.planner import make_plan
 from flow.plan.request import Request
@@ -168,3 +172,14 @@ def test_dense_networks_are_planned_as_before() -> None:
     x = Input(name="x", label="x", inputs=(), shape=(4,), type=HIDDEN)
     assert not needs_streams(Graph("plain", (x, _relu(x)), ("x",), ("x_relu",)))
     assert needs_streams(cnn(8, 8, 1, "io_parallel"))
+
+
+def test_a_cone_of_slow_operations_gets_the_registers_that_its_segments_need() -> None:
+    """Half of an operation is left for a cut that misses its place: of the cone's own, not of a usual one."""
+    delays = delays_of(find_part("xcvu9p"))
+    segment = Segment.of(2.5, 0.2, delays)
+    for step_ns in (0.2, 1.0, 1.6):
+        guess = Estimate(delay_ns=9.0, step_ns=step_ns, lut=1, cut_bits=1, output_bits=1)
+        assert segment.longest(guess, delays) <= 2.5 + 1e-9
+        fewer = guess.delay_ns / (segment.registers(guess, delays) - 1) + step_ns / 2 + delays.register_ns
+        assert fewer > 2.5
