@@ -38,12 +38,10 @@ def keep_apart(model: ParsedModel) -> ParsedModel:
             record = replace(record, entry=entry, keeps_type=True)  # noqa: PLW2901 — one record in, one out
         elif _is_linear(record) and _is_shared(model, record.inputs[0]):
             record = replace(record, entry={**record.entry, "activation": UNMERGED})  # noqa: PLW2901 — one record in, one out
-        if _is_merged(record) and "scale" in record.owned and _is_merged(made[record.inputs[0]]):
-            # hls4ml would multiply both scales and keep this one's type
-            copy = _copy(record.label, record.inputs[0], f"{record.suffix}_copy")
-            records.append(copy)
-            record = replace(record, inputs=(copy.port,))  # noqa: PLW2901 — one record in, two out
-        elif record.inputs and _is_dropped(made[record.inputs[0]], record):
+        before = made[record.inputs[0]] if record.inputs else None
+        # of two scales hls4ml would keep the product, in this one's type
+        scales_twice = before and _is_merged(record) and "scale" in record.owned and _is_merged(before)
+        if scales_twice or (before and _is_dropped(before, record)):
             copy = _copy(record.label, record.inputs[0], f"{record.suffix}_copy")
             records.append(copy)
             record = replace(record, inputs=(copy.port,))  # noqa: PLW2901 — one record in, two out
