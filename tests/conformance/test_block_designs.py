@@ -179,8 +179,8 @@ def test_an_estimate_tells_blocks_and_their_registers() -> None:
     guess = estimate(dense, ("d", "t"), delays, part.family, blocks)
     assert (guess.blocks.dsp, guess.blocks.bram, guess.lags) == (0, 5, 1)
     assert registers(dense, ("d", "t"), delays, 40.0, blocks) is None
-    assert Segment.of(40.0, 1.0, delays).registers(guess) == 2
-    assert Segment.of(40.0, 1.0, delays).registers(replace(guess, lags=0)) == 1
+    assert Segment.of(40.0, 1.0, delays).registers(guess, delays) == 2
+    assert Segment.of(40.0, 1.0, delays).registers(replace(guess, lags=0), delays) == 1
 
 
 @pytest.mark.eda
