@@ -82,7 +82,7 @@ def test_another_version_of_the_program_does_it_all_again(fpgaflow, run, monkeyp
 def test_what_only_shows_results_is_no_part_of_the_program_that_made_them(tmp_path, monkeypatch):
     package = tmp_path / "flow"
     for name in (
-        "cli.py",
+        "cli/runs.py",
         "report/terminal.py",
         "steps/show.py",
         "engines/lower.py",
@@ -95,7 +95,7 @@ def test_what_only_shows_results_is_no_part_of_the_program_that_made_them(tmp_pa
     made = {}
     for name in (
         None,
-        "cli.py",
+        "cli/runs.py",
         "report/terminal.py",
         "steps/show.py",
         "engines/lower.py",
@@ -105,7 +105,7 @@ def test_what_only_shows_results_is_no_part_of_the_program_that_made_them(tmp_pa
         if name is not None:
             (package / name).write_text("2")
         made[name] = context.program.__wrapped__()
-    assert made[None] == made["cli.py"] == made["report/terminal.py"] == made["steps/show.py"]
+    assert made[None] == made["cli/runs.py"] == made["report/terminal.py"] == made["steps/show.py"]
     assert len(set(made.values())) == 4
 
 

@@ -25,7 +25,7 @@ MOST_RANDOM = 1_000_000
 _GRAPH = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(format|graph)"')
 # what only shows results changes none of them
 _CODE = {".py", ".sv", ".v", ".toml", ".cpp", ".h"}
-_SHOWS = ("cli.py", "progress.py", "report", "steps/show.py")
+_SHOWS = ("cli", "progress.py", "report", "steps/show.py")
 
 
 @dataclass(frozen=True, slots=True)

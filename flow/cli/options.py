@@ -1,0 +1,45 @@
+"""The options that commands on a model share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+def _folder(_context: click.Context, _option: click.Parameter, value: str | None) -> Path | None:
+    if value == "":
+        raise click.BadParameter("the name is empty")
+    return None if value is None else Path(value)
+
+
+_OPTIONS = (
+    click.option("--budget", help="Largest total latency, with a unit: 5us, 50ns."),
+    click.option("--rate", help="Arrival rate that must be sustained: 40MHz."),
+    click.option("--part", help="FPGA part or board (see: fpgaflow parts, fpgaflow boards)."),
+    click.option("--clock", help="Clock: 200MHz, 5ns, or auto for the lowest latency."),
+    click.option("--link", help="How data reach the chip (see: fpgaflow links)."),
+    click.option(
+        "--spare",
+        multiple=True,
+        type=click.Choice(["lut", "ff", "dsp", "bram"]),
+        help="A resource that the rest of the design needs; may be given more than once.",
+    ),
+    click.option("--boundary", type=click.Choice(["core", "pins", "wire_to_wire", "host_to_host"])),
+    click.option(
+        "--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="hls4ml configuration (YAML)."
+    ),
+    click.option("--vectors", metavar="FILE|N", help="Inputs: .npy or .npz with x and optional y; or a count."),
+    click.option("--clip", is_flag=True, help="Clip vectors outside the input type instead of refusing them."),
+    click.option("--out", metavar="DIR", callback=_folder, help="Folder of the run [hls_projects/<model>]."),
+    click.option("--json", "as_json", is_flag=True, help="Print report.json on standard output, nothing else."),
+)
+
+
+def shared(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command its model and the options that all commands on a model have."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return click.argument("model")(command)
