@@ -15,7 +15,10 @@ from flow.device.source import Grade, Source
 
 @dataclass(frozen=True, slots=True)
 class Shell:
-    """Count what a vendor's shell (PCIe, memory controllers) leaves of the part to a design."""
+    """Count what a vendor's shell (PCIe, memory controllers) leaves of the part to a design.
+
+    dies: the same for each die, where the source lists them; empty where it does not.
+    """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
 
@@ -26,10 +29,13 @@ class Shell:
     uram: int
     source: str
     grade: Grade
+    dies: tuple[tuple[int, int, int, int, int], ...] = ()
 
     def __post_init__(self) -> None:
         if min(self.counts) < 0:
             raise ValueError(f"a shell leaves no fewer than 0: {self.counts}")
+        if self.dies and tuple(map(sum, zip(*self.dies, strict=True))) != self.counts:
+            raise ValueError(f"what a shell leaves of the dies adds up to {self.counts}: {self.dies}")
 
     @property
     def counts(self) -> tuple[int, int, int, int, int]:

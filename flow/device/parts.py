@@ -7,7 +7,7 @@ import tomllib
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
@@ -15,6 +15,7 @@ from flow.device.boards import Board, Shell, board_named, boards
 from flow.device.source import Grade, Source
 from flow.errors import UserError, nearest
 
+Kind = Literal["lut", "ff", "dsp", "bram", "uram"]
 Family = Literal["xcup", "xcu", "xc7", "ecp5", "ice40", "gowin", "versal", "agilex", "stratix10", "arria10", "cyclonev"]
 LISTED_ONLY: dict[Family, str] = {
     "versal": "Yosys has no synthesis for Versal, and its delays were not characterised",
@@ -73,10 +74,10 @@ class Part:
 
     lut, ff, dsp, bram, uram: counts on the whole die, None where no source gives one; bram_kbit: kilobits in one BRAM
     block. alm: adaptive logic modules, for families that count in these instead of LUTs. spram_kbit: kilobits of
-    single-port RAM that cannot be initialised. slr: dies in the package, None where no source states it. transceivers:
-    None where no source tells. device: the vendor's full name, package and speed grade included. nextpnr_*: the words
-    that nextpnr wants, None where it does not know the family. board, shell: the board that the part was asked for by,
-    and what that leaves of it.
+    single-port RAM that cannot be initialised. slr: dies in the package, None where no source states it (`dies` takes
+    one then). transceivers: None where no source tells. device: the vendor's full name, package and speed grade
+    included. nextpnr_*: the words that nextpnr wants, None where it does not know the family. board, shell: the board
+    that the part was asked for by, and what that leaves of it.
     """
 
     name: str
@@ -142,6 +143,27 @@ class Part:
     def usable_uram(self) -> int:
         """Return the URAM blocks that a plan may use; none where the count is unknown."""
         return _share(self.uram if self.shell is None else self.shell.uram, self.usable.uram)
+
+    @property
+    def dies(self) -> int:
+        """Return the dies (SLR) in the package; 1 where no source states more."""
+        return self.slr or 1
+
+    def on_dies(self, kind: Kind) -> tuple[int, ...]:
+        """Return what a plan may use of a resource on each die.
+
+        Beside a shell as its source lists the dies: the middle one of an Alveo U200 keeps half of what the others keep.
+        A bare part, or a shell without such a list, counts as dies of one size.
+        """
+        if self.shell is not None and self.shell.dies:
+            fraction: float = getattr(self.usable, kind)
+            return tuple(_share(die[get_args(Kind).index(kind)], fraction) for die in self.shell.dies)
+        return (self.per_die(kind),) * self.dies
+
+    def per_die(self, kind: Kind) -> int:
+        """Return what a plan may use of a resource, shared evenly over the dies and rounded down."""
+        usable: int = getattr(self, f"usable_{kind}")
+        return usable // self.dies
 
     @property
     def source(self) -> str:

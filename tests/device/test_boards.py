@@ -87,6 +87,8 @@ def test_faulty_entries_are_refused():
         replace(board, links_source=None)
     with pytest.raises(ValueError, match="no fewer than 0"):
         replace(board.shell, lut=-1)
+    with pytest.raises(ValueError, match="of the dies adds up"):
+        replace(board.shell, dies=(board.shell.dies[0],) * 3)
     with pytest.raises(ValueError, match="low to high"):
         Price(5, 4, "shop", "August 2026", "somewhere", "S")
 

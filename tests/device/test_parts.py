@@ -84,6 +84,31 @@ def test_memory_and_dies():
     assert dies == {"xcvu13p": 4, "xcvu9p": 3, "xcvu35p": 2, "xcvu37p": 3, "xcvu47p": 3, "xcku115": 2}
 
 
+def test_a_plan_may_use_an_even_share_of_each_die():
+    vu9p, vu13p = find_part("xcvu9p"), find_part("xcvu13p")
+    assert (vu13p.dies, vu13p.per_die("lut"), vu13p.per_die("dsp")) == (4, 302_400, 2_457)
+    assert vu9p.on_dies("bram") == (576, 576, 576)
+    assert vu9p.usable_bram == 1728
+    small = find_part("LFE5U-85F")
+    assert (small.slr, small.dies, small.on_dies("lut")) == (None, 1, (small.usable_lut,))
+
+
+def test_a_shell_leaves_less_of_one_die_than_of_another():
+    assert find_part("u200").on_dies("lut") == (270_144, 139_776, 270_144)
+    assert find_part("u200").on_dies("bram") == (571, 336, 571)
+    assert find_part("u280").on_dies("dsp") == (2_188, 2_304, 2_304)
+    assert find_part("u55c").on_dies("lut") == (263_666,) * 3
+
+
+@pytest.mark.parametrize("name", [p.name for p in parts()] + [b.name for b in boards()])
+def test_dies_hold_no_more_than_the_part(name):
+    part = find_part(name)
+    for kind in ("lut", "ff", "dsp", "bram", "uram"):
+        assert len(part.on_dies(kind)) == part.dies
+        assert 0 <= getattr(part, f"usable_{kind}") - sum(part.on_dies(kind)) < part.dies
+        assert part.per_die(kind) * part.dies <= getattr(part, f"usable_{kind}")
+
+
 def test_what_no_source_gives_is_unknown_and_none_of_it_may_be_used():
     agilex = find_part("AGF014")
     assert (agilex.lut, agilex.ff, agilex.uram) == (None, None, None)
