@@ -12,39 +12,19 @@ from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 from flow.device.links import Boundary
 from flow.errors import UserError, nearest
+from flow.quantity import FREQUENCY_HZ, TIME_NS, quantity
 
 Spared = Literal["lut", "ff", "dsp", "bram"]
-
-_TIME = {"ns": 1.0, "us": 1e3, "µs": 1e3, "μs": 1e3, "ms": 1e6, "s": 1e9}
-_FREQUENCY = {"Hz": 1.0, "kHz": 1e3, "MHz": 1e6, "GHz": 1e9}
-# what hardware can mean at all: from picoseconds to hours, from mHz to THz
-_LEAST, _MOST = 1e-3, 1e13
-
-
-def _quantity(text: str, units: dict[str, float], what: str, example: str) -> float:
-    match = re.fullmatch(r"\s*([0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-zµμ]*)\s*", text)
-    known = {unit.lower(): factor for unit, factor in units.items()}
-    if match is None:
-        raise UserError(f"{what} '{text}' is not a number with a unit; write for example {example}")
-    if match[2].lower() not in known:
-        problem = f"has the unknown unit '{match[2]}'" if match[2] else "has no unit"
-        raise UserError(f"{what} '{text}' {problem}; write one of {', '.join(units)}, for example {example}")
-    value = float(match[1]) * known[match[2].lower()]
-    if value == 0:
-        raise UserError(f"{what} '{text}' must be greater than zero, for example {example}")
-    if not _LEAST <= value <= _MOST:
-        raise UserError(f"{what} '{text}' is beyond all hardware; write for example {example}")
-    return value
 
 
 def parse_time(text: str, what: str = "budget") -> float:
     """Return nanoseconds from `5us`, `50 ns`, `0.2ms`; raise UserError without a unit or at zero."""
-    return _quantity(text, _TIME, what, "5us")
+    return quantity(text, TIME_NS, what, "5us")
 
 
 def parse_rate(text: str, what: str = "rate") -> float:
     """Return hertz from `40MHz`, `1 kHz`; raise UserError without a unit or at zero."""
-    return _quantity(text, _FREQUENCY, what, "40MHz")
+    return quantity(text, FREQUENCY_HZ, what, "40MHz")
 
 
 def parse_clock(text: str) -> float | None:
@@ -52,10 +32,10 @@ def parse_clock(text: str) -> float | None:
     if text.strip().lower() == "auto":
         return None
     if re.search(r"hz\s*$", text, re.IGNORECASE):
-        return 1e9 / _quantity(text, _FREQUENCY, "clock", "200MHz, 5ns or auto")
+        return 1e9 / quantity(text, FREQUENCY_HZ, "clock", "200MHz, 5ns or auto")
     if not re.search(r"s\s*$", text):
         raise UserError(f"clock '{text}' has no unit; write for example 200MHz, 5ns or auto")
-    return _quantity(text, _TIME, "clock", "200MHz, 5ns or auto")
+    return quantity(text, TIME_NS, "clock", "200MHz, 5ns or auto")
 
 
 def _listed(value: Any) -> Any:
