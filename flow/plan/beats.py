@@ -18,6 +18,7 @@ from flow.graph.nodes import Dense
 from flow.latency.timeline import Edge
 from flow.plan.frontier import NO_LIMIT, Room
 from flow.plan.options import Options, Segment, Space, cone_ways
+from flow.plan.pins import NO_PINS
 from flow.plan.plan import Planned
 from flow.plan.search import unrolled_resources
 
@@ -70,7 +71,7 @@ class StreamedWays:
             if (run, count, pace) not in self.found:
                 self.found[run, count, pace] = tuple(self._ways(run, count, pace))
             ways += self.found[run, count, pace]
-        return tuple(ways)
+        return tuple(way for way in ways if self.space.pins.allows(*way.choices))
 
     def _ways(self, run: tuple[str, ...], pixels: int, pace: int) -> Iterator[Way]:
         graph = self.space.graph
@@ -149,4 +150,4 @@ class StreamedWays:
 def _beat_space(space: Space, run: tuple[str, ...], pixels: int) -> Space:
     """Return what can be planned for one beat of a run."""
     beat = beat_graph(space.graph, run, pixels)
-    return replace(space, graph=beat, runs=(computed(beat),))
+    return replace(space, graph=beat, runs=(computed(beat),), pins=NO_PINS)  # they hold for the engine around

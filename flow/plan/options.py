@@ -23,6 +23,7 @@ from flow.graph.graph import Graph
 from flow.graph.nodes import Dot, Embedding, LayerNorm, LegacySoftmax, Merge, Softmax, Table
 from flow.latency.schedule import Schedule
 from flow.plan.frontier import KINDS, Room, counted
+from flow.plan.pins import NO_PINS, Pins
 from flow.plan.reuse import Reuse, wishes
 
 IN_BLOCKS = (Dot, Embedding, LayerNorm, LegacySoftmax, Merge, Softmax, Table)
@@ -78,6 +79,7 @@ class Space:
     """Hold what can be planned, whatever the clock.
 
     runs: as they would be unrolled. reuse: the reuse factors that are asked for. spare: resources to be sparing with.
+    pins: what the user has pinned; nothing else is offered.
     """
 
     graph: Graph
@@ -86,6 +88,7 @@ class Space:
     runs: tuple[tuple[str, ...], ...]
     reuse: tuple[Reuse, ...]
     spare: tuple[str, ...] = ()
+    pins: Pins = NO_PINS
 
     def head(self, run: tuple[str, ...]) -> tuple[str, ...]:
         """Return the nodes of a run that can be folded together."""
@@ -97,7 +100,7 @@ class Space:
 
     def may_unroll(self, run: tuple[str, ...]) -> bool:
         """Tell whether a run may be unrolled."""
-        return self.wish(run) in {None, 1}
+        return self.wish(run) in {None, 1} and (not self.pins.on(run) or any(True for _ in self.cones(run)))
 
     def estimate(self, nodes: tuple[str, ...], blocks: Blocks = FABRIC) -> Estimate:
         """Return the cost of nodes as one unrolled cone."""
@@ -110,13 +113,14 @@ class Space:
         part has blocks with known delays and the nodes would use them.
         """
         plain = Unrolled(nodes, 0)
-        yield plain, self.estimate(nodes)
+        if self.pins.allows(plain):
+            yield plain, self.estimate(nodes)
         if not any(isinstance(self.graph.node(name), IN_BLOCKS) for name in nodes):
             return
         for choice in stores(plain, self.part, self.delays)[1:]:
             guess = self.estimate(nodes, blocks_of(choice, self.part))
             dsp, bram = guess.blocks.dsp > 0, guess.blocks.bram > 0
-            if (dsp, bram) == (choice.products == "dsp", choice.tables == "bram"):
+            if (dsp, bram) == (choice.products == "dsp", choice.tables == "bram") and self.pins.allows(choice):
                 yield choice, guess
 
     @property
@@ -132,10 +136,10 @@ def _has_room(choice: Folded, room: Room) -> bool:
     return overlapped + choice.fill - 1 <= room.cycles and choice.reuse_factor <= room.interval
 
 
-def space_of(graph: Graph, part: Part, delays: Delays, spare: tuple[str, ...] = ()) -> Space:
-    """Return what can be planned for a graph on a part; spare: resources to be sparing with."""
+def space_of(graph: Graph, part: Part, delays: Delays, spare: tuple[str, ...] = (), pins: Pins = NO_PINS) -> Space:
+    """Return what can be planned for a graph on a part; spare: resources to be sparing with; pins: as asked."""
     groups = runs(graph)
-    return Space(graph, part, delays, groups, wishes(graph, groups), spare)
+    return Space(graph, part, delays, groups, wishes(graph, groups), spare, pins)
 
 
 @lru_cache(maxsize=1024)
@@ -187,6 +191,7 @@ class Options:
         if not nodes or wish == 1:
             return ()
         chosen = _choices(self.space.graph, nodes, self.space.part, wish)
+        chosen = tuple(choice for choice in chosen if self.space.pins.allows(choice))
         found = [self._pipelined(choice) for choice in chosen if _has_room(choice, room)]
         if self.strict:
             found = [option for option in found if option.worst_ns <= self.within_ns * (1 + 1e-9)] or found
