@@ -10,8 +10,7 @@ from flow.device.delays import delays_of, has_delays
 from flow.device.links import Link, links
 from flow.device.parts import find_part, parts
 from flow.plan.request import Request
-from flow.report.tables import table
-from flow.report.terminal import time_text
+from flow.report.tables import table, time_text
 
 WIDE = {"family": 96, "device": 118}  # characters of a terminal in which a column has room
 UNKNOWN = "unknown"  # no source gives it

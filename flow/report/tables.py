@@ -1,4 +1,4 @@
-"""The house style of tables."""
+"""The house style of tables, and of the numbers in them."""
 
 from __future__ import annotations
 
@@ -17,3 +17,16 @@ def table(*columns: str, title: str, right: tuple[int, ...] = (), whole: tuple[i
             column, justify="right" if k in right else "left", overflow="fold", no_wrap=k in {*right, *whole}
         )
     return made
+
+
+def time_text(ns: float) -> str:
+    """Write a time with a unit that suits it, four significant digits."""
+    for unit, size in (("ms", 1e6), ("µs", 1e3)):
+        if ns >= size:
+            return f"{ns / size:.4g} {unit}"
+    return f"{ns:.4g} ns"
+
+
+def cycles_text(cycles: int) -> str:
+    """Write a number of cycles."""
+    return f"{cycles:,} cycle{'' if cycles == 1 else 's'}"

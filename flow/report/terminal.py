@@ -14,7 +14,7 @@ from flow.latency.budget import Verdict
 from flow.report.planned import EngineReport
 from flow.report.report import LatencyReport, Report, ResourceCounts
 from flow.report.streams import is_streamed, streams
-from flow.report.tables import table
+from flow.report.tables import cycles_text, table, time_text
 
 _VERDICT = {
     Verdict.MET: ("met", "bold green"),
@@ -32,19 +32,6 @@ def new_console(*, stderr: bool = False) -> Console:
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = PLAIN_WIDTH
     return console
-
-
-def time_text(ns: float) -> str:
-    """Write a time with a unit that suits it, four significant digits."""
-    for unit, size in (("ms", 1e6), ("µs", 1e3)):
-        if ns >= size:
-            return f"{ns / size:.4g} {unit}"
-    return f"{ns:.4g} ns"
-
-
-def cycles_text(cycles: int) -> str:
-    """Write a number of cycles."""
-    return f"{cycles:,} cycle{'' if cycles == 1 else 's'}"
 
 
 def _heading(report: Report) -> Panel:

@@ -15,7 +15,7 @@ from flow.latency.timeline import timeline_to_json
 from flow.plan.plan import Plan, plan_to_json, timeline_of
 from flow.plan.planner import make_plan
 from flow.project import Project
-from flow.report.terminal import cycles_text
+from flow.report.tables import cycles_text
 from flow.rtl.design import Design, realize
 from flow.rtl.signature import load_signature
 from flow.rtl.top import write_rtl

@@ -19,7 +19,8 @@ from flow.report.catalogue import print_boards, print_links, print_models, print
 from flow.report.collect import Findings, collect
 from flow.report.html import to_html
 from flow.report.report import Report
-from flow.report.terminal import PLAIN_WIDTH, cycles_text, new_console, print_report, time_text
+from flow.report.tables import cycles_text, time_text
+from flow.report.terminal import PLAIN_WIDTH, new_console, print_report
 from flow.synth.result import RoutingResult
 from flow.zoo import zoo_requests
 from tests.plan.graphs import dense_network
