@@ -17,6 +17,10 @@ class MissingTool(UserError):  # noqa: N818 — what is wrong, as the user reads
     """Report a program that has to be installed first."""
 
 
+class Missed(UserError):  # noqa: N818 — what is wrong, as the user reads it
+    """Report a contract that cannot be kept: a latency, a timeline (exit status 3, as for a budget that is missed)."""
+
+
 class VerificationError(Exception):
     """Report hardware or a conversion that does not compute what it must (exit status 1)."""
 

@@ -8,8 +8,8 @@ from typing import NoReturn
 import click
 
 from flow.cli import catalogue, runs
-from flow.cli.group import FAILED, INTERRUPTED, USER_ERROR, cli
-from flow.errors import UserError, VerificationError
+from flow.cli.group import FAILED, INTERRUPTED, MISSED, USER_ERROR, cli
+from flow.errors import Missed, UserError, VerificationError
 
 __all__ = ["catalogue", "cli", "main", "runs"]
 
@@ -25,6 +25,8 @@ def main() -> None:
         sys.exit(USER_ERROR)
     except click.Abort:
         _fail("interrupted", INTERRUPTED)
+    except Missed as error:
+        _fail(str(error), MISSED)
     except UserError as error:
         _fail(str(error), USER_ERROR)
     except VerificationError as error:

@@ -32,11 +32,17 @@ class Traffic:
     """Say how tensors come and leave.
 
     arrivals: one for each input of the graph; those of several beats have equally many, equally far apart. beats_out:
-    whether the only output may leave in the beats in which it is made; else outputs leave as whole tensors.
+    whether the only output may leave in the beats in which it is made; else outputs leave as whole tensors. held:
+    cycles by which all that leaves is held back, in registers.
     """
 
     arrivals: tuple[Arrival, ...]
     beats_out: bool = False
+    held: int = 0
+
+    def __post_init__(self) -> None:
+        if self.held < 0:
+            raise ValueError(f"outputs held back by {self.held} cycles")
 
     @property
     def whole(self) -> bool:
@@ -154,7 +160,8 @@ class Assembly:
         return tuple(self._with_depth(block, interval) for block in self.blocks[first:])
 
     def _leaving(self, name: str) -> str:
-        return name if self.traffic.beats_out else self._edge(name, WHOLE)
+        edge = name if self.traffic.beats_out else self._edge(name, WHOLE)
+        return self._late(edge, self.traffic.held) if self.traffic.held else edge
 
     def _add(self, what: What, output: str, node: str, lanes: int | None, inputs: tuple[str, ...]) -> None:
         lanes = self.graph.node(node).size if lanes is None else lanes

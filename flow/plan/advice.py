@@ -27,14 +27,15 @@ def advice(plan: Plan, solution: Solution, timeline: Timeline) -> str:
     """Say what limits a plan that does not surely meet its goal, and what would have to change."""
     if plan.verdict is Verdict.MET:
         return ""
-    limiter = _share_of_limiter(plan, timeline)
+    limiter = share_of_limiter(plan, timeline)
     if plan.verdict is Verdict.MET_IF_CLOCK_CLOSES:
         return _on_doubt(plan, limiter)
     reasons = (_on_clock(plan, solution), _on_rate(plan, timeline), _on_budget(plan, solution, limiter))
     return " ".join(filter(None, reasons))
 
 
-def _share_of_limiter(plan: Plan, timeline: Timeline) -> str:
+def share_of_limiter(plan: Plan, timeline: Timeline) -> str:
+    """Say how much of the time the limiter takes."""
     if any(not isinstance(choice, Unrolled) for choice in plan.choices):
         cycles = sum(hop.cycles for hop in timeline.critical_path if hop.node == plan.limiter)
         return f"'{plan.limiter}' has {cycles:,} of the {timeline.latency:,} cycles"

@@ -73,7 +73,7 @@ UNROLLS = frozenset({"depth", "products", "tables"})
 
 def _is(choice: Choice, name: str, value: Any) -> bool:
     if name == "engine":
-        return choice.engine == value
+        return bool(choice.engine == value)
     inner = choice.inner if isinstance(choice, Streamed) else choice
     if name == "depth":
         return isinstance(inner, Unrolled) and inner.depth == value

@@ -18,7 +18,7 @@ from flow.latency.timeline import Timeline
 from flow.plan.reuse import Reuse
 from flow.stored import check_format, load_stored
 
-FORMAT = 3
+FORMAT = 4
 CURE = "renew it: fpgaflow build"
 
 
@@ -55,7 +55,7 @@ class Plan:
     limiter: the run that takes most of the time.
     advice: what would have to change when the verdict is not `met`. must_beat: baseline rows that the request asks to
     undercut. converters: width converters between runs. reuse: reuse factors that the hls4ml configuration asks for.
-    revisions: what the build had to change and why.
+    revisions: what the build had to change and why. latency_exact: the cycles that a contract asks for, None without.
     """
 
     format: int
@@ -77,6 +77,7 @@ class Plan:
     converters: tuple[PlannedConverter, ...] = ()
     reuse: tuple[Reuse, ...] = ()
     revisions: tuple[str, ...] = ()
+    latency_exact: int | None = None
 
     @property
     def reachable_ns(self) -> float:

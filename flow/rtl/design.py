@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from flow.engines.area import area
 from flow.engines.beat import beat_of
@@ -16,6 +16,7 @@ from flow.engines.streamed_hardware import streamed_hardware
 from flow.errors import VerificationError
 from flow.graph.graph import Graph
 from flow.latency.timeline import Timeline
+from flow.plan.exact import held, limited, released
 from flow.plan.plan import Plan, Planned
 from flow.plan.planner import Target, assemble, target_of
 from flow.plan.request import Request
@@ -44,8 +45,8 @@ def realize(graph: Graph, request: Request, plan: Plan) -> Design:
     The planned depths stand, so that cycles are as planned whatever the solver returned, unless the solved cones
     miss what the plan promised; then the plan is revised and says why in `revisions`.
     """
-    target = target_of(graph, request)
-    settled = settle(graph, plan, target)
+    target = limited(target_of(graph, request), plan)
+    settled = settle(graph, released(plan), target)
     planned = tuple(
         Planned(choice, _resources(graph, choice, settled, target), old.delay_ns)
         for choice, old in zip(settled.choices, plan.runs, strict=True)
@@ -57,9 +58,10 @@ def realize(graph: Graph, request: Request, plan: Plan) -> Design:
         planned=planned,
         solution=settled.solution,
         best_ns=settled.best_ns,
-        traffic=plan.traffic,
+        traffic=released(plan).traffic,
         revisions=settled.revisions,
     )
+    final = held(graph, replace(final, latency_exact=plan.latency_exact), target)
     engines: dict[str, Engine] = {**settled.cones}
     for choice in settled.choices:
         match choice:
@@ -68,7 +70,7 @@ def realize(graph: Graph, request: Request, plan: Plan) -> Design:
             case Streamed():
                 cone = settled.cones.get(choice.output)
                 engines[choice.output] = streamed_hardware(graph, choice, target.delays, cone)
-    flow = dataflow(graph, settled.choices, plan.traffic)
+    flow = dataflow(graph, settled.choices, final.traffic)
     modules, signature = build_top(graph, flow, engines)
     _check_cycles(flow.timeline, signature)
     return Design(final, flow.timeline, settled.solution.depths.worst_ns, modules, signature)

@@ -94,7 +94,10 @@ class _Top:
         self.data = {name: Signal(f"edge_{name}", self._beat_bits(edge)) for name, edge in self.edges.items()}
         self.valid = {name: Signal(f"valid_at_{name}", 1) for name in self.edges}
         self.schedules = {name: self.edges[name].schedule for name in graph.inputs}
-        self.only_cones = all(isinstance(engines.get(block.output), PlacedCone) for block in flow.blocks)
+        # beside cones alone, delays only hold back what leaves the design
+        held = [block.output for block in flow.blocks if isinstance(block.what, Delay)]
+        placed = [name for name, engine in engines.items() if isinstance(engine, PlacedCone)]
+        self.only_cones = all(block.output in {*held, *placed} for block in flow.blocks)
         self.segments: dict[str, _Segment] = {}
         self._schedule()
         self.latest = flow.timeline.outputs[latest(tuple(self.schedules[name] for name in flow.timeline.outputs))]
