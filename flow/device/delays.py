@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
 
@@ -30,6 +30,7 @@ class Delays:
     dsp_register_ns: the longest part between two registers of a multiplier whose M register is used, routing to its
     operands included; register_ns comes on top. None: the part has no such block, Yosys 0.70 does not use it so, or no
     delay of it is known. block_source: where these three come from, block_grade: as grade; "" where all are None.
+    Delays are equal when their figures are: what is worked out from some serves all parts with the same.
     """
 
     level_ns: float
@@ -38,13 +39,13 @@ class Delays:
     register_ns: float
     low: float
     high: float
-    source: str
-    grade: str
+    source: str = field(compare=False)
+    grade: str = field(compare=False)
     bram_ns: float | None = None
     dsp_ns: float | None = None
     dsp_register_ns: float | None = None
-    block_source: str = ""
-    block_grade: str = ""
+    block_source: str = field(default="", compare=False)
+    block_grade: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
