@@ -97,6 +97,7 @@ def _between(graph: Graph, between: PlannedConverter, timeline: Timeline) -> Con
         cycles=_cycles(timeline, edge),
         resources=_counted(between.resources),
         waiting=waiting,
+        leaves=edge.name in timeline.outputs,
     )
 
 

@@ -89,7 +89,7 @@ class ConverterReport:
     """Give what stands between two engines: the edge that leaves it, its kind, and lanes on both sides.
 
     kind: gather, split, regroup (width converters), delay or fifo. waiting: what a delay or a FIFO holds at most, a
-    word for each beat; null for the others.
+    word for each beat; null for the others. leaves: whether its edge leaves the design.
     """
 
     edge: str
@@ -99,6 +99,7 @@ class ConverterReport:
     cycles: int
     resources: CountedReport
     waiting: MemoryReport | None = None
+    leaves: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,8 @@ def streams(plan: PlanReport) -> Table:
             rows.add_row(engine.output, f"{engine.beats:,}", lanes, f"{stream.spacing:,}", _kept(stream))
     for between in plan.converters:
         if between.waiting is not None:
-            held = f"{_words(between.waiting)}, until what it meets comes"
+            until = "the cycle of the contract" if between.leaves else "what it meets comes"
+            held = f"{_words(between.waiting)}, until {until}"
             rows.add_row(Text(f"→ {between.edge}", "dim"), "", f"{between.lanes_out:,}", "", held)
     for cadence in plan.outputs:
         rows.add_row(Text(f"→ {cadence.tensor}", "dim"), *_counted(cadence), "")

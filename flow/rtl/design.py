@@ -29,24 +29,25 @@ from flow.rtl.top import Engine, build_top
 class Design:
     """Hold hardware that has not been written yet, with the plan and the timeline that it follows.
 
-    worst_ns: the longest segment between two registers, nominal.
+    worst_ns: the longest segment between two registers, nominal. slowest: the node at which it ends.
     """
 
     plan: Plan
     timeline: Timeline
     worst_ns: float
+    slowest: str
     modules: tuple[Module, ...]
     signature: Signature
 
 
-def realize(graph: Graph, request: Request, plan: Plan) -> Design:
+def realize(graph: Graph, request: Request, plan: Plan, *, revise: bool = True) -> Design:
     """Solve every matrix of the plan, place its registers and generate the hardware.
 
     The planned depths stand, so that cycles are as planned whatever the solver returned, unless the solved cones
-    miss what the plan promised; then the plan is revised and says why in `revisions`.
+    miss what the plan promised; then the plan is revised and says why in `revisions`. revise: whether it may be.
     """
     target = limited(target_of(graph, request), plan)
-    settled = settle(graph, released(plan), target)
+    settled = settle(graph, released(plan), target, revise=revise)
     planned = tuple(
         Planned(choice, _resources(graph, choice, settled, target), old.delay_ns)
         for choice, old in zip(settled.choices, plan.runs, strict=True)
@@ -73,7 +74,7 @@ def realize(graph: Graph, request: Request, plan: Plan) -> Design:
     flow = dataflow(graph, settled.choices, final.traffic)
     modules, signature = build_top(graph, flow, engines)
     _check_cycles(flow.timeline, signature)
-    return Design(final, flow.timeline, settled.solution.depths.worst_ns, modules, signature)
+    return Design(final, flow.timeline, settled.solution.depths.worst_ns, settled.slowest, modules, signature)
 
 
 def _resources(graph: Graph, choice: Choice, settled: Settled, target: Target) -> Resources:
