@@ -33,8 +33,8 @@ class Service:
     interval, latency: of the core, in cycles of period_ns. wire_in_ps, wire_out_ps: least spacing of two inferences on
     the link; 0 where none is known. buffer: inferences that can wait before the core, None for any number. overrun:
     what becomes of an arrival that finds them all taken: the sender keeps it (`wait`), it is lost (`drop_new`), or the
-    one that has waited longest is lost (`drop_old`). results: inferences that may be between admission and the end of
-    their way out, None for any number.
+    one that has waited longest is lost (`drop_old`). output_buffer: inferences that may be between admission and the
+    end of their way out, None for any number.
     """
 
     interval: int
@@ -44,7 +44,7 @@ class Service:
     wire_out_ps: int = 0
     buffer: int | None = None
     overrun: Overrun = "wait"
-    results: int | None = None
+    output_buffer: int | None = None
 
     @property
     def period_ps(self) -> Fraction:
@@ -55,9 +55,9 @@ class Service:
     def core_ps(self) -> Fraction:
         """Return the least average spacing of admissions, by II and by the places for results."""
         spacing = Fraction(self.interval)
-        if self.results is not None:
+        if self.output_buffer is not None:
             taken = -(-(self.latency * self.period_ps + self.wire_out_ps) // self.period_ps)
-            spacing = max(spacing, Fraction(taken, self.results))
+            spacing = max(spacing, Fraction(taken, self.output_buffer))
         return spacing * self.period_ps
 
     @property
@@ -111,7 +111,7 @@ def serve(arrivals: Arrivals, service: Service) -> Served:
     arrived: Ticks = arrivals.times_ps.astype(kind) * per_ps
     sent = _spaced(arrived, wire_in)
     edges: Ticks = -(-sent // period)
-    if service.results is None and not service.drops:
+    if service.output_buffer is None and not service.drops:
         left = _spaced(edges, service.interval)
         served = entered = np.ones(arrivals.count, dtype=bool)
     else:
@@ -167,10 +167,10 @@ def _one_by_one(
         nonlocal free, wire_free
         left[k], served[k] = max(edges[k], free), True
         free = left[k] + service.interval
-        if service.results is not None:
+        if service.output_buffer is not None:
             wire_free = max((left[k] + service.latency) * period, wire_free) + wire_out
             results.append(wire_free)
-            if len(results) == service.results:
+            if len(results) == service.output_buffer:
                 free = max(free, -(-results.popleft() // period))
 
     for k, edge in enumerate(edges):
