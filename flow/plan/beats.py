@@ -18,7 +18,6 @@ from flow.graph.nodes import Dense
 from flow.latency.timeline import Edge
 from flow.plan.frontier import NO_LIMIT, Room
 from flow.plan.options import Options, Segment, Space, cone_ways
-from flow.plan.pins import NO_PINS
 from flow.plan.plan import Planned
 from flow.plan.search import unrolled_resources
 
@@ -150,4 +149,4 @@ class StreamedWays:
 def _beat_space(space: Space, run: tuple[str, ...], pixels: int) -> Space:
     """Return what can be planned for one beat of a run."""
     beat = beat_graph(space.graph, run, pixels)
-    return replace(space, graph=beat, runs=(computed(beat),), pins=NO_PINS)  # they hold for the engine around
+    return replace(space, graph=beat, runs=(computed(beat),), pins=space.pins.inside())

@@ -96,6 +96,9 @@ class Space:
 
     def wish(self, run: tuple[str, ...]) -> int | None:
         """Return the reuse factor that must be used, None where it is free."""
+        pinned = self.pins.reuse_factor(self.graph, run)
+        if pinned is not None:
+            return pinned
         return next((wish.used for wish in self.reuse if wish.node == run[0]), None)
 
     def may_unroll(self, run: tuple[str, ...]) -> bool:

@@ -13,6 +13,7 @@ from flow.engines.engine import Choice, Streamed, Unrolled
 from flow.engines.folded import Multiplier, Order, Store
 from flow.errors import UserError, nearest
 from flow.graph.graph import Graph
+from flow.graph.nodes import Dense
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,11 @@ class Pin:
             raise ValueError(f"an unrolled engine has no {folds[0]}; write engine = 'folded'")
         if self.engine == "folded" and unrolls:
             raise ValueError(f"a folded engine has no {unrolls[0]}; write engine = 'unrolled'")
+
+    @classmethod
+    def of(cls, asked: Mapping[str, Any]) -> Pin | None:
+        """Return a pin, None where nothing is asked."""
+        return cls(**asked) if asked else None
 
     @property
     def asked(self) -> dict[str, Any]:
@@ -108,6 +114,27 @@ class Pins:
     def on(self, nodes: Iterable[str]) -> dict[str, Pin]:
         """Return the pins on some nodes."""
         return {name: self.by_node[name] for name in nodes if name in self.by_node}
+
+    def inside(self) -> Pins:
+        """Return the pins as they hold for what computes one beat of a streamed engine."""
+        free = {
+            name: Pin.of({k: v for k, v in pin.asked.items() if k != "engine"}) for name, pin in self.by_node.items()
+        }
+        return Pins(MappingProxyType({name: pin for name, pin in free.items() if pin is not None}))
+
+    def reuse_factor(self, graph: Graph, run: tuple[str, ...]) -> int | None:
+        """Return the reuse factor that is pinned for a run, also by its lanes; None where it is free."""
+        for name, pin in self.on(run).items():
+            node = graph.node(name)
+            if pin.reuse_factor is not None:
+                return pin.reuse_factor
+            if pin.p is not None and pin.q is not None and isinstance(node, Dense):
+                return -(-node.n_in // pin.p) * -(-node.n_out // pin.q)
+        return None
+
+    def places_registers(self) -> bool:
+        """Tell whether the registers of any cone are pinned."""
+        return any(pin.depth is not None for pin in self.by_node.values())
 
     def allows(self, *choices: Choice) -> bool:
         """Tell whether choices are what is pinned for the nodes that they hold, registers left out of account."""
