@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from flow.errors import UserError, nearest
+from flow.graph.graph import Graph
 from flow.plan.request import Request, load_request
 
 REQUEST = "request.toml"
@@ -13,12 +14,16 @@ REQUEST = "request.toml"
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Hold a model to work on: its name, its file, its request, and its vectors if it has any."""
+    """Hold a model to work on: its name, its file, its request, and its vectors if it has any.
+
+    graph: of a list of layers, which nothing has to be read for.
+    """
 
     name: str
     path: Path
     request: Request
     vectors: Path | None
+    graph: Graph | None = None
 
 
 def zoo_folder() -> Path:
@@ -58,7 +63,8 @@ def find_subject(model: str) -> Subject:
             f"there is no model '{model}': neither a file nor in the zoo; {nearest(model, zoo_names())} "
             "(fpgaflow models lists the zoo)"
         )
-    return Subject(_name(path.parent.resolve() if path.name == "model.json" else path), path, Request(), None)
+    name = _name(path.parent.resolve() if path.name == "model.json" else path)
+    return _sketched(Subject(name, path, Request(), None))
 
 
 def _name(path: Path) -> str:
@@ -74,4 +80,19 @@ def _from_folder(folder: Path) -> Subject:
     for path in paths:
         if not path.is_file():
             raise UserError(f"{folder / REQUEST} names {path.name}, but {path} does not exist")
-    return Subject(_name(folder.resolve()), paths[0], request, paths[1] if request.vectors else None)
+    return _sketched(Subject(_name(folder.resolve()), paths[0], request, paths[1] if request.vectors else None))
+
+
+def _sketched(subject: Subject) -> Subject:
+    """Return the subject with its graph where its file is a layer list."""
+    if subject.path.suffix.lower() not in (".yaml", ".yml"):
+        return subject
+    from flow.sketch.assemble import to_graph
+    from flow.sketch.document import read_sketch
+
+    if subject.request.hls:
+        raise UserError(
+            f"{subject.path}: a layer list takes no [hls] of a request; its own keys and [precision] say it"
+        )
+    sketch = read_sketch(subject.path, subject.name)
+    return replace(subject, name=sketch.name, graph=to_graph(sketch, subject.request.precision))

@@ -34,6 +34,11 @@ _OPTIONS = (
     click.option("--vectors", metavar="FILE|N", help="Inputs: .npy or .npz with x and optional y; or a count."),
     click.option("--clip", is_flag=True, help="Clip vectors outside the input type instead of refusing them."),
     click.option("--out", metavar="DIR", callback=_folder, help="Folder of the run [hls_projects/<model>]."),
+    click.option("--layers", metavar="LIST", help="A network that is not trained, instead of MODEL: 16-64-32-32-5."),
+    click.option("--bits", metavar="N[,N…]", help="Bits of its weights and activations: one number, or one a layer."),
+    click.option("--sparsity", metavar="F[,F…]", help="Fraction of its random weights that is zero [0]."),
+    click.option("--seed", type=int, help="Of its random weights [0]."),
+    click.option("--input-type", metavar="TYPE", help="Type of its input [fixed<16,6>]."),
     click.option("--json", "as_json", is_flag=True, help="Print report.json on standard output, nothing else."),
 )
 
@@ -42,4 +47,4 @@ def shared(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command its model and the options that all commands on a model have."""
     for option in reversed(_OPTIONS):
         command = option(command)
-    return click.argument("model")(command)
+    return click.argument("model", required=False)(command)

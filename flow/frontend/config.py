@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -110,13 +110,18 @@ class Given:
 
     origin: its name for messages. content: the HLSConfig part. io_type: "io_parallel" or "io_stream". skip_softmax:
     whether a final softmax is left out (`SkipSoftmax` under Model, this project's own key; hls4ml has `skip` of a
-    softmax layer, which its own optimizers apply).
+    softmax layer, which its own optimizers apply). precision: layer -> its types, of a request; they outrank content.
     """
 
     origin: str
     content: Mapping[str, Any]
     io_type: str = "io_parallel"
     skip_softmax: bool = True
+    precision: Mapping[str, str | Mapping[str, str]] = field(default_factory=dict)
+
+
+Configuration = Path | Mapping[str, Any] | Given | None
+"""A YAML file, its content, or what was read of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +198,10 @@ class UserConfig:
         return (*kinds, *(() if named is None else (named,)))
 
 
-def read_config(config: Path | Mapping[str, Any] | None) -> Given:
+def read_config(config: Configuration) -> Given:
     """Return a configuration as it was given; raise UserError for unreadable files and unknown sections."""
+    if isinstance(config, Given):
+        return config
     if config is None:
         return Given("configuration", {})
     origin, content = "configuration", config
@@ -270,7 +277,19 @@ def check_config(given: Given, records: Iterable[Record], traits: Mapping[str, L
             by_name[name] = _layer(_mapping(part or {}, where), traits[name], where)
         else:
             raise UserError(f"{where}: the model has no such layer; {nearest(str(name), traits)}")
+    for name, asked in given.precision.items():
+        where = f"[precision], {name}"
+        if name not in traits:
+            raise UserError(f"{where}: the model has no such layer; {nearest(name, traits)}")
+        by_name[name] = _over(_layer({"Precision": asked}, traits[name], where), by_name.get(name, LayerConfig()))
     return UserConfig(origin, given.io_type, model, str(default), maximum, by_type, by_name)
+
+
+def _over(request: LayerConfig, config: LayerConfig) -> LayerConfig:
+    """Return a layer's configuration with the types of the request in front; one for all takes the place of any."""
+    if request.whole is not None:
+        return replace(config, whole=request.whole, precision=request.precision)
+    return replace(config, precision=config.precision | request.precision)
 
 
 def _union(traits: list[LayerTraits]) -> LayerTraits:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from flow.errors import UserError
 from flow.frontend import qkeras
-from flow.frontend.config import read_config
+from flow.frontend.config import Configuration, read_config
 from flow.frontend.keras_parser import Parser
 from flow.frontend.reference import ReferenceSource, prepare
 from flow.frontend.silence import hush_tensorflow, silence, silence_libraries
@@ -26,7 +26,7 @@ _ACCEPTED = "Keras's own layers and qkeras-v3's are accepted"
 class KerasSource(ReferenceSource):
     """Offer a Keras 3 model: hls4ml's conversion, and the framework's own outputs."""
 
-    def __init__(self, model: Any, name: str, config: Path | Mapping[str, Any] | None) -> None:
+    def __init__(self, model: Any, name: str, config: Configuration) -> None:
         """model: a built functional or Sequential keras.Model; it is not changed."""
         self._model = model
         given = read_config(config)
@@ -77,7 +77,7 @@ def _without_softmax(layer: Any) -> Iterator[Any]:
         layer.activation = kept
 
 
-def load_keras(path: Path, config: Path | Mapping[str, Any] | None) -> KerasSource:
+def load_keras(path: Path, config: Configuration) -> KerasSource:
     """Return the source of a `.keras` file; raise UserError for anything that is not one, or not safe."""
     try:
         with zipfile.ZipFile(path) as archive:
@@ -100,12 +100,12 @@ def load_keras(path: Path, config: Path | Mapping[str, Any] | None) -> KerasSour
     return _load(path, description, config)
 
 
-def load_keras_h5(path: Path, description: Any, config: Path | Mapping[str, Any] | None) -> KerasSource:
+def load_keras_h5(path: Path, description: Any, config: Configuration) -> KerasSource:
     """Return the source of an `.h5` file that Keras 3 wrote. description: its model_config, parsed."""
     return _load(path, description, config)
 
 
-def _load(path: Path, description: Any, config: Path | Mapping[str, Any] | None) -> KerasSource:
+def _load(path: Path, description: Any, config: Configuration) -> KerasSource:
     check_safe(description, path)
     keras, qkeras_names = import_keras()
     with silence(), silence_libraries():
@@ -116,7 +116,7 @@ def _load(path: Path, description: Any, config: Path | Mapping[str, Any] | None)
     return from_model(model, path.stem, config)
 
 
-def from_model(model: Any, name: str, config: Path | Mapping[str, Any] | None) -> KerasSource:
+def from_model(model: Any, name: str, config: Configuration) -> KerasSource:
     """Return the source of a live model; raise UserError unless it is a built functional or Sequential one."""
     keras, _ = import_keras()
     if not isinstance(model, keras.Model):

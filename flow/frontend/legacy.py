@@ -14,7 +14,7 @@ from flow.errors import UserError
 from flow.frontend import legacy_activations as activations
 from flow.frontend import legacy_shapes as shapes
 from flow.frontend import legacy_weights as weighted
-from flow.frontend.config import read_config
+from flow.frontend.config import Configuration, read_config
 from flow.frontend.ends import check_outputs, with_index_types
 from flow.frontend.legacy_file import (
     Entry,
@@ -62,7 +62,7 @@ def load_legacy(
     name: str,
     architecture: Mapping[str, Any],
     weights: Path,
-    config: Path | Mapping[str, Any] | None,
+    config: Configuration,
     *,
     file: Path,
 ) -> LegacySource:
@@ -91,7 +91,7 @@ class _Reader:
         name: str,
         entries: tuple[Entry, ...],
         outputs: tuple[str, ...],
-        config: Path | Mapping[str, Any] | None,
+        config: Configuration,
         declared: tuple[str, ...],
     ) -> LegacySource:
         """Return the source of all layers."""

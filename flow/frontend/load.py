@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from flow.errors import UserError
+from flow.frontend.config import Configuration
 from flow.frontend.legacy import load_legacy
 from flow.frontend.legacy_file import read_architecture
 from flow.frontend.source import Source
@@ -18,7 +19,7 @@ ACCEPTED = (
 )
 
 
-def load(model: Path | str | object, config: Path | Mapping[str, Any] | None = None) -> Source:
+def load(model: Path | str | object, config: Configuration = None) -> Source:
     """Return the source of a model file or of a live Keras model.
 
     model: a `.keras` file; a Keras 2 or QKeras `.json` with its weights beside it (X.json with X_weights.h5,
@@ -52,7 +53,7 @@ def load(model: Path | str | object, config: Path | Mapping[str, Any] | None = N
     raise UserError(f"{path}: this kind of file is not known; {ACCEPTED}")
 
 
-def _load_json(path: Path, config: Path | Mapping[str, Any] | None) -> Source:
+def _load_json(path: Path, config: Configuration) -> Source:
     architecture = read_architecture(path.read_bytes(), path)
     _refuse_keras_3(architecture, path)
     names = [f"{path.stem}_weights.h5", f"{path.stem}.weights.h5", f"{path.stem}.h5"]
@@ -67,7 +68,7 @@ def _refuse_keras_3(architecture: Mapping[str, Any], path: Path) -> None:
         raise UserError(f"{path}: Keras 3 wrote this JSON; save the whole model instead: model.save('x.keras')")
 
 
-def _load_h5(path: Path, config: Path | Mapping[str, Any] | None) -> Source:
+def _load_h5(path: Path, config: Configuration) -> Source:
     import h5py
 
     try:
@@ -87,7 +88,7 @@ def _load_h5(path: Path, config: Path | Mapping[str, Any] | None) -> Source:
     return load_legacy(path.stem, architecture, path, config, file=path)
 
 
-def _load_weights(path: Path, config: Path | Mapping[str, Any] | None) -> Source:
+def _load_weights(path: Path, config: Configuration) -> Source:
     """Load a weights file through the JSON beside it whose name its own begins with; the longest such name wins."""
     beside = sorted(
         (other for other in path.parent.glob("*.json") if path.stem.startswith(other.stem)),

@@ -17,7 +17,7 @@ from flow.errors import UserError
 from flow.fixed import FixedType, Overflow, Rounding, from_float, parse_type
 from flow.frontend.border import label_for
 from flow.frontend.casts import cut_ranges, cut_tables, name_linear_activations
-from flow.frontend.config import Given, LayerTraits, UserConfig, check_config, read_config
+from flow.frontend.config import Configuration, Given, LayerTraits, UserConfig, check_config, read_config
 from flow.frontend.copies import keep_apart
 from flow.frontend.generous import (
     WEIGHT_VARIABLES,
@@ -283,13 +283,14 @@ def traits_of(class_name: str) -> _Traits:
     return _Traits(tuple(defaults), settings, defaults)
 
 
-def prepare(model: ParsedModel, config: Path | Mapping[str, Any] | None) -> Reference:
+def prepare(model: ParsedModel, config: Configuration) -> Reference:
     """Check a configuration against a parsed model and return what converts it; raise UserError for mistakes."""
     given = read_config(config)
     asked = given.content.get("LayerName")
     if given.io_type == "io_stream":
         model = packed_streams(model)
-    model = keep_apart(name_linear_activations(model, set(asked) if isinstance(asked, Mapping) else set()))
+    named = {*given.precision, *(asked if isinstance(asked, Mapping) else ())}
+    model = keep_apart(name_linear_activations(model, named))
     labels = clean_all(record.label for record in model.records if not record.suffix)
     names: dict[Port, str] = {(label, ""): name for label, name in labels.items()}
     for record in model.records:

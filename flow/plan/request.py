@@ -12,6 +12,7 @@ from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
 
 from flow.device.links import Boundary
 from flow.errors import UserError, nearest
+from flow.plan.precision import check_precision
 from flow.quantity import FREQUENCY_HZ, TIME_NS, quantity
 
 Spared = Literal["lut", "ff", "dsp", "bram"]
@@ -51,7 +52,8 @@ class Request:
     rate: arrival rate that must be sustained. clock: a frequency, a period or `auto`. boundary: what the latency
     spans; by default the link's. must_beat: baseline rows that the simulated total must undercut. spare: resources that
     the rest of the design needs; they weigh more in the area. hls: an hls4ml configuration that overrides the inferred
-    precision.
+    precision. precision: by layer, a type for all its variables or one for each that is named (weight, bias, accum,
+    result …), as hls4ml writes types; it outranks `hls` and a --config.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -67,6 +69,7 @@ class Request:
     must_beat: tuple[str, ...] = ()
     spare: Annotated[tuple[Spared, ...], BeforeValidator(_listed)] = ()
     hls: dict[str, Any] = field(default_factory=dict)
+    precision: dict[str, str | dict[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.budget is not None:
@@ -74,6 +77,7 @@ class Request:
         if self.rate is not None:
             parse_rate(self.rate)
         parse_clock(self.clock)
+        check_precision(self.precision)
 
     @property
     def budget_ns(self) -> float | None:

@@ -13,13 +13,15 @@ from flow import __version__
 from flow.baseline.gpu import check_must_beat
 from flow.errors import UserError
 from flow.files import digest, digest_folder
+from flow.graph.store import to_json
 from flow.plan.plan import load_plan
 from flow.plan.planner import boundary_of
 from flow.plan.request import Request, Spared
 from flow.progress import Progress
 from flow.project import Project
 from flow.samples import DEFAULT_COUNT
-from flow.zoo import Subject, find_subject
+from flow.steps.chosen import chosen, spelled
+from flow.zoo import Subject
 
 MOST_RANDOM = 1_000_000
 _GRAPH = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"(format|graph)"')
@@ -32,10 +34,11 @@ _SHOWS = ("cli", "progress.py", "report", "steps/show.py")
 class Options:
     """Hold what a command line gives; None leaves the model's request as it is.
 
-    vectors: a file or a count. out: the run's folder.
+    layers, bits, sparsity, seed, input_type: of a list of layers in the place of a model. vectors: a file or a count.
+    out: the run's folder.
     """
 
-    model: str
+    model: str | None = None
     budget: str | None = None
     rate: str | None = None
     part: str | None = None
@@ -50,6 +53,11 @@ class Options:
     waves: bool = False
     netlist: bool = False
     route: bool = False
+    layers: str | None = None
+    bits: str | None = None
+    sparsity: str | None = None
+    seed: int | None = None
+    input_type: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +72,19 @@ class Context:
 
     @property
     def config(self) -> Any:
-        """Return the hls4ml configuration: a YAML file, the request's table, or None."""
-        return self.options.config if self.options.config is not None else (self.request.hls or None)
+        """Return the hls4ml configuration: a YAML file, the request's table, or None; types of single layers added."""
+        config = self.options.config if self.options.config is not None else (self.request.hls or None)
+        if not self.request.precision:
+            return config
+        from flow.frontend.config import read_config
+
+        return replace(read_config(config), precision=self.request.precision)
 
     @property
     def is_graph(self) -> bool:
-        """Tell whether the model is a saved graph rather than a Keras file."""
+        """Tell whether the model is a graph, saved or of a list of layers, rather than a Keras file."""
+        if self.subject.graph is not None:
+            return True
         if self.subject.path.suffix != ".json":
             return False
         with self.subject.path.open("rb") as file:
@@ -78,6 +93,8 @@ class Context:
     @property
     def is_own_graph(self) -> bool:
         """Tell whether the model is the very graph that lies in the run's folder."""
+        if self.subject.graph is not None:
+            return False
         return self.project.model.exists() and self.project.model.samefile(self.subject.path)
 
     def vector_source(self) -> tuple[Path | None, int]:
@@ -131,6 +148,8 @@ class Context:
 
     def _model_files(self) -> tuple[bytes, ...]:
         """Return the contents of the model's file and of those that may belong to it: JSON and weights of one stem."""
+        if self.subject.graph is not None:
+            return (to_json(self.subject.graph),)
         path = self.subject.path
         family = [p for p in path.parent.glob("*") if p.suffix in {".json", ".h5"} and p.is_file()]
         related = [p for p in family if p.stem.startswith(path.stem) or path.stem.startswith(p.stem)]
@@ -141,9 +160,9 @@ class Context:
 
     def _config_text(self) -> str:
         if self.options.config is None:
-            return repr(self.request.hls)
+            return repr((self.request.hls, self.request.precision))
         try:
-            return self.options.config.read_text()
+            return self.options.config.read_text() + repr(self.request.precision)
         except (OSError, UnicodeDecodeError) as error:
             raise UserError(f"--config {self.options.config}: cannot read it ({error})") from None
 
@@ -160,7 +179,8 @@ def program() -> str:
 
 def open_context(options: Options, progress: Progress) -> Context:
     """Find the model and put its request together with the options; raise UserError for what is not there."""
-    subject = find_subject(options.model)
+    subject = chosen(options)
+    options = replace(options, model=spelled(options))
     names = ("budget", "rate", "part", "clock", "link", "boundary")
     request = subject.request.overridden(**{name: getattr(options, name) for name in names})
     if options.spare:

@@ -59,14 +59,19 @@ def convert(run: Context, *, renew: bool = False) -> None:
 
 
 def graph_of(run: Context) -> Graph:
-    """Return the graph of a model: a saved one as it is, any other as it is converted."""
+    """Return the graph of a model: a saved one or a list of layers as it is, any other as it is converted."""
     if not run.is_graph:
         convert(run)
         return load_graph(run.project.model)
-    graph = run_passes(load_graph(run.subject.path))
+    sketched = run.subject.graph
+    graph = run_passes(load_graph(run.subject.path) if sketched is None else sketched)
     if run.options.config is not None:
+        cure = "convert its model again" if sketched is None else "the list and [precision] of a request say it"
+        what = "a saved graph" if sketched is None else "a layer list"
+        raise UserError(f"--config {run.options.config}: the precision of {what} is settled; {cure}")
+    if sketched is None and run.request.precision:
         raise UserError(
-            f"--config {run.options.config}: the precision of a saved graph is settled; convert its model again"
+            "[precision] of the request: the precision of a saved graph is settled; convert its model again"
         )
     _user_vectors(run, graph)
     return graph
@@ -158,7 +163,8 @@ def _adopt_graph(run: Context) -> None:
         inputs = {n.name: from_float(x, n.type) for n, x in zip(input_nodes(graph), given.inputs, strict=True)}
         labels, clipped = _classes(given.labels), given.clipped
     samples = replace(evaluated(graph, inputs), labels=labels)
-    notes = ["A saved graph has no framework to compare with: the reference is the integer evaluator."]
+    what = "A saved graph has no framework" if run.subject.graph is None else "A layer list has no trained network"
+    notes = [f"{what} to compare with: the reference is the integer evaluator."]
     if clipped:
         notes.append(CLIPPED.format(clipped))
     report = ConversionReport(

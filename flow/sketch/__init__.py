@@ -1,0 +1,1 @@
+"""Networks that are not trained yet: a list of layers becomes a graph with random weights."""
