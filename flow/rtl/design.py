@@ -44,9 +44,11 @@ def realize(graph: Graph, request: Request, plan: Plan, *, revise: bool = True) 
     """Solve every matrix of the plan, place its registers and generate the hardware.
 
     The planned depths stand, so that cycles are as planned whatever the solver returned, unless the solved cones
-    miss what the plan promised; then the plan is revised and says why in `revisions`. revise: whether it may be.
+    miss what the plan promised; then the plan is revised and says why in `revisions`. revise: whether it may be;
+    it may not where the user has pinned registers.
     """
     target = limited(target_of(graph, request), plan)
+    revise = revise and not any(pin.depth is not None for pin in request.pins.values())
     settled = settle(graph, released(plan), target, revise=revise)
     planned = tuple(
         Planned(choice, _resources(graph, choice, settled, target), old.delay_ns)
