@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flow.baseline.gpu import catalogue
+from flow.baseline.catalogue import catalogue
+from flow.baseline.gpu import rows
+from flow.baseline.work import Work
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +36,10 @@ def roofline(multiplications: int, weight_bytes: int) -> Roofline:
     operations = 2 * multiplications
     compute_ns = operations / peak.operations_per_s * 1e9
     memory_ns = weight_bytes / peak.bytes_per_s * 1e9
-    launch = catalogue().rows[0]
+    launch = next(row for row in rows(Work(0, 0), "host_to_host") if row.comparable and row.typical)
+    assert launch.ns is not None
     bound_ns = max(compute_ns, memory_ns)
-    times = f", {launch.ns.typical / bound_ns:,.0f} times less than '{launch.name}' takes" if bound_ns > 0 else ""
+    times = f", {launch.ns / bound_ns:,.0f} times less than '{launch.name}' takes" if bound_ns > 0 else ""
     return Roofline(
         device=peak.device,
         operations=operations,

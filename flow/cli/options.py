@@ -33,6 +33,12 @@ _OPTIONS = (
     ),
     click.option("--vectors", metavar="FILE|N", help="Inputs: .npy or .npz with x and optional y; or a count."),
     click.option("--clip", is_flag=True, help="Clip vectors outside the input type instead of refusing them."),
+    click.option(
+        "--measured",
+        multiple=True,
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        help="Measurements of your own machine (fpgaflow baseline --measure); may be given more than once.",
+    ),
     click.option("--out", metavar="DIR", callback=_folder, help="Folder of the run [hls_projects/<model>]."),
     click.option("--layers", metavar="LIST", help="A network that is not trained, instead of MODEL: 16-64-32-32-5."),
     click.option("--bits", metavar="N[,N…]", help="Bits of its weights and activations: one number, or one a layer."),

@@ -50,7 +50,9 @@ class Request:
 
     model, vectors: paths (relative to the request's folder). budget: largest total latency at the boundary.
     rate: arrival rate that must be sustained. clock: a frequency, a period or `auto`. boundary: what the latency
-    spans; by default the link's. must_beat: baseline rows that the simulated total must undercut. spare: resources that
+    spans; by default the link's. must_beat: baseline rows that the simulated total must undercut.
+    measured: files of `fpgaflow baseline --measure` (relative to the request's folder) that stand beside the baselines.
+    spare: resources that
     the rest of the design needs; they weigh more in the area. hls: an hls4ml configuration that overrides the inferred
     precision. precision: by layer, a type for all its variables or one for each that is named (weight, bias, accum,
     result …), as hls4ml writes types; it outranks `hls` and a --config.
@@ -67,6 +69,7 @@ class Request:
     link: str = "direct"
     boundary: Boundary | None = None
     must_beat: tuple[str, ...] = ()
+    measured: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
     spare: Annotated[tuple[Spared, ...], BeforeValidator(_listed)] = ()
     hls: dict[str, Any] = field(default_factory=dict)
     precision: dict[str, str | dict[str, str]] = field(default_factory=dict)

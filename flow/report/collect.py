@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flow.baseline.gpu import check_must_beat, factor, rows
+from flow.baseline.gpu import check_must_beat
+from flow.baseline.measured import Measurement
 from flow.baseline.roofline import roofline
+from flow.baseline.work import work_of
 from flow.device.links import find_link
 from flow.device.parts import Part, find_part
 from flow.engines.engine import Resources
 from flow.engines.folded import Folded
 from flow.graph.graph import Graph
-from flow.graph.node import Node
-from flow.graph.nodes import Affine, Conv, Dense, DepthwiseConv, Embedding, LayerNorm, PRelu
 from flow.latency.budget import Latency, Origin, Verdict, judge, latency_of, required_interval
 from flow.latency.timeline import Hop, Timeline
 from flow.plan.plan import Plan
+from flow.report.baselines import baselines
 from flow.report.engines import plan_report
 from flow.report.report import (
     FORMAT,
     AccuracyReport,
     AvailableCounts,
-    BaselineReport,
     BitReport,
     BulkReport,
     CheckReport,
@@ -56,6 +56,7 @@ class Findings:
     netlist: SimulationResult | None = None
     routing: RoutingResult | None = None
     notes: tuple[str, ...] = ()
+    measured: tuple[Measurement, ...] = ()
 
 
 def collect(found: Findings) -> Report:
@@ -69,6 +70,7 @@ def collect(found: Findings) -> Report:
     interval = None if simulation is None or simulation.interval_simulated is None else simulation.interval_simulated
     required = required_interval(plan.rate_hz, plan.clock.period_ns)
     verdict = _verdict(found, latency, required)
+    beside = baselines(found.graph, plan, latency.total_ns, found.measured)
     return Report(
         format=FORMAT,
         model=plan.model,
@@ -112,7 +114,8 @@ def collect(found: Findings) -> Report:
         ),
         plan=plan_report(found.graph, plan, found.timeline),
         resources=ResourcesReport(_predicted(plan), _synthesized(found), _available(find_part(plan.part))),
-        baseline=_baseline(found, latency.total_ns),
+        baseline=beside.baseline,
+        headline=beside.headline,
         roofline=_roofline(found.graph),
         fidelity=() if found.conversion is None else found.conversion.fidelity,
         accuracy=_accuracy(found),
@@ -216,42 +219,9 @@ def _available(part: Part) -> AvailableCounts:
     return AvailableCounts(*part.available, usable, part.source)
 
 
-def work_of(graph: Graph) -> tuple[int, int]:
-    """Return the multiplications of one inference, and the bytes of its weights at their own widths."""
-    return graph.multiplications, -(-sum(map(_weight_bits, graph.nodes)) // 8)
-
-
-def _weight_bits(node: Node) -> int:
-    """Return the bits of what a node has learned; tables of functions are none of it."""
-    match node:
-        case Dense() | Conv() | DepthwiseConv():
-            return node.weights.size * node.weight_type.width + node.bias.size * node.bias_type.width
-        case Affine() | LayerNorm():
-            return node.scale.size * node.scale_type.width + node.bias.size * node.bias_type.width
-        case PRelu():
-            return node.slopes.size * node.slope_type.width
-        case Embedding():
-            return node.rows.size * node.row_type.width
-        case _:
-            return 0
-
-
-def _baseline(found: Findings, total_ns: float) -> tuple[BaselineReport, ...]:
-    reports = []
-    for row in rows(*work_of(found.graph), found.plan.boundary):
-        must = row.name in found.plan.must_beat
-        ratio = factor(row, total_ns)
-        beaten = None if ratio is None or not must else ratio > 1
-        reports.append(
-            BaselineReport(
-                row.name, row.ns, row.range_ns, row.boundary, row.origin, row.source, ratio, must, beaten, row.note
-            )
-        )
-    return tuple(reports)
-
-
 def _roofline(graph: Graph) -> RooflineReport:
-    roof = roofline(*work_of(graph))
+    work = work_of(graph)
+    roof = roofline(work.multiplications, work.weight_bytes)
     return RooflineReport(roof.device, roof.bound_ns, roof.source, roof.why)
 
 

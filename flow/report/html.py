@@ -9,6 +9,7 @@ from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 
 from flow.report.report import Report
 from flow.report.terminal import render
+from flow.report.waterfall import waterfall
 
 WIDTH = 120  # characters
 
@@ -27,4 +28,5 @@ def to_html(report: Report) -> bytes:
         legacy_windows=False,
     )
     console.print(render(report, full=True))
-    return console.export_html(theme=DEFAULT_TERMINAL_THEME).encode()
+    page = console.export_html(theme=DEFAULT_TERMINAL_THEME)
+    return page.replace("</body>", f"{waterfall(report)}\n</body>", 1).encode()

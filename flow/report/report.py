@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from flow.latency.budget import Origin, Verdict
+from flow.report.baselines import BaselineReport, HeadlineReport
 from flow.report.planned import PlanReport
 from flow.stored import load_stored
 
@@ -133,22 +134,6 @@ class ResourcesReport:
 
 
 @dataclass(frozen=True, slots=True)
-class BaselineReport:
-    """Give one baseline row; `factor` is baseline / total, null across boundaries."""
-
-    name: str
-    ns: float
-    range_ns: tuple[float, float]
-    boundary: str
-    origin: Origin
-    source: str
-    factor: float | None
-    must_beat: bool
-    beaten: bool | None
-    note: str
-
-
-@dataclass(frozen=True, slots=True)
 class RooflineReport:
     """Give the roofline bound of the same work on a GPU, and why it misleads here."""
 
@@ -217,6 +202,7 @@ class Report:
     fidelity: tuple[FidelityReport, ...]
     accuracy: AccuracyReport | None
     notes: tuple[str, ...]
+    headline: HeadlineReport | None = None
 
     @property
     def verified(self) -> bool:

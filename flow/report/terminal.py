@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flow.latency.budget import Verdict
+from flow.report.beside import beside
 from flow.report.planned import EngineReport
 from flow.report.report import LatencyReport, Report, ResourceCounts
 from flow.report.streams import is_streamed, streams
@@ -223,34 +224,6 @@ def _verification(report: Report) -> Table:
     return rows
 
 
-def _baseline(report: Report, *, full: bool) -> Group:
-    rows = table(
-        "baseline (published)", "time", "boundary", "this design", title="Beside a GPU", right=(1,), whole=(2, 3)
-    )
-    sources = list(dict.fromkeys(row.source for row in report.baseline))
-    for row in report.baseline:
-        low, high = row.range_ns
-        span = time_text(row.ns) if low == high else f"{time_text(low)} – {time_text(high)}"
-        compared = Text("–" if row.factor is None else _factor(row.factor))
-        if row.beaten is not None:
-            compared.append(", beaten" if row.beaten else ", NOT BEATEN", "green" if row.beaten else "bold red")
-        name = Text.assemble(row.name, (f" [{sources.index(row.source) + 1}]", "dim"))
-        rows.add_row(name, span, row.boundary, compared)
-    if any(row.factor is not None for row in report.baseline):
-        said = "No factor across boundaries, nor for another network."
-    else:
-        said = f"None spans '{report.boundary}', so none can be compared with this design."
-    lines: list[RenderableType] = [Text(f"{said} Conditions: report.json.", "dim")]
-    for k, source in enumerate(sources):
-        line = Text(f"[{k + 1}] {source}", "dim", no_wrap=not full, overflow="ellipsis")
-        lines.append(line)
-    return Group(rows, *lines, Text())
-
-
-def _factor(factor: float) -> str:
-    return f"{factor:.3g}× faster" if factor > 1 else f"{1 / factor:.3g}× slower"
-
-
 def _quality(report: Report) -> Table:
     rows = table("layer", "max |error|", "of it conversion", title="Fidelity: framework against hls4ml", right=(1, 2))
     for layer in report.fidelity:
@@ -288,7 +261,7 @@ def render(report: Report, *, full: bool = False) -> Group:
     if report.bit_exact is not None or report.checks:
         blocks.append(_verification(report))
     if report.baseline:
-        blocks.append(_baseline(report, full=full))
+        blocks.append(beside(report.baseline, report.headline, report.boundary, full=full))
     if report.roofline is not None:
         roof = report.roofline
         blocks.append(Text(f"Roofline of the same work on {roof.device}: {time_text(roof.bound_ns)}. {roof.why}\n"))

@@ -50,6 +50,7 @@ class Options:
     vectors: str | None = None
     clip: bool = False
     out: Path | None = None
+    measured: tuple[Path, ...] = ()
     waves: bool = False
     netlist: bool = False
     route: bool = False

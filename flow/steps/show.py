@@ -15,6 +15,7 @@ from flow.report.report import Report, load_bulk, load_conversion, report_to_jso
 from flow.rtl.signature import load_signature
 from flow.steps.context import Context
 from flow.steps.convert import graph_of
+from flow.steps.measure.measure import measurements_of
 
 OTHERS = (
     "The hardware in this folder was built for another model, request or version of fpgaflow; fpgaflow build renews it."
@@ -26,7 +27,8 @@ def show_budget(run: Context) -> Report:
     graph = graph_of(run)
     plan = make_plan(graph, run.request)
     conversion = None if run.is_graph else load_conversion(run.project.conversion)
-    return collect(Findings(graph, plan, timeline_of(graph, plan.choices, plan.traffic), conversion))
+    timeline = timeline_of(graph, plan.choices, plan.traffic)
+    return collect(Findings(graph, plan, timeline, conversion, measured=measurements_of(run)))
 
 
 def show(run: Context) -> Report:
@@ -46,6 +48,7 @@ def show(run: Context) -> Report:
         load_plan(project.plan),
         load_timeline(project.timeline),
         load_conversion(project.conversion) if project.conversion.exists() else None,
+        measured=measurements_of(run),
         notes=() if project.ran_on("build", run.plan_digest()) else (OTHERS,),
     )
     report = collect(_with_proofs(run, found))

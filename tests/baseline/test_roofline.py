@@ -1,6 +1,6 @@
 import pytest
 
-from flow.baseline.gpu import catalogue
+from flow.baseline.catalogue import catalogue
 from flow.baseline.roofline import roofline
 
 

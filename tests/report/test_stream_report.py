@@ -10,6 +10,7 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
+from flow.baseline.work import Work, work_of
 from flow.device.parts import find_part
 from flow.engines.dataflow import Traffic, dataflow
 from flow.engines.engine import Choice, Resources
@@ -23,7 +24,7 @@ from flow.plan.mixed import planned_converters
 from flow.plan.plan import Planned
 from flow.plan.planner import make_plan
 from flow.plan.request import Request
-from flow.report.collect import Findings, collect, work_of
+from flow.report.collect import Findings, collect
 from flow.report.html import to_html
 from flow.report.planned import MemoryReport, StreamReport
 from flow.report.report import Report, load_report, report_to_json
@@ -147,4 +148,4 @@ def test_whole_tensors_have_no_such_table():
 
 def test_the_weights_of_convolutions_count():
     # two kernels of 4-bit weights, 3 x 3 x 2 x 2 and 2 x 2 x 2 x 3, with 2 and 3 biases; every one of 30 and 4 places
-    assert work_of(skip_graph()) == (30 * 36 + 4 * 24, -(-(36 + 2 + 24 + 3) * 4 // 8))
+    assert work_of(skip_graph()) == Work(30 * 36 + 4 * 24, -(-(36 + 2 + 24 + 3) * 4 // 8), 3)

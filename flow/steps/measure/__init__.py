@@ -1,0 +1,1 @@
+"""Measure a network on the user's own machine: `fpgaflow baseline --measure`."""
