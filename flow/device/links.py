@@ -16,6 +16,7 @@ from flow.errors import UserError, nearest
 
 __all__ = [
     "CUSTOM_FORM",
+    "SERIAL_FORMS",
     "Base",
     "Boundary",
     "Link",

@@ -36,7 +36,8 @@ def read_arrivals(text: str) -> Arrivals:
     if size > LARGEST_FILE:
         raise UserError(f"arrivals {path}: {size:,} bytes are more than the {LARGEST_FILE:,} that are read")
     times = _from_npy(path, unit) if path.suffix.lower() == ".npy" else _from_text(path, unit)
-    return Arrivals("file", times, None, f"{times.size:,} arrivals of {path.name}")
+    shown = "".join(c for c in path.name if c.isprintable())[:60]
+    return Arrivals("file", times, None, f"{times.size:,} arrivals of {shown}")
 
 
 def _from_text(path: Path, unit: str | None) -> Times:

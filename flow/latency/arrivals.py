@@ -183,7 +183,7 @@ def _burst(text: str, options: dict[str, str]) -> Arrivals:
 
 
 def _multiples(period_ps: Fraction, count: int) -> Times:
-    """Return k × period, each rounded down on its own: no error adds up, and none comes after an edge it should meet."""
+    """Return k × period, each rounded down on its own: no error adds up, none is late for its edge."""
     top, bottom = period_ps.numerator, period_ps.denominator
     return np.array([k * top // bottom for k in range(count)], dtype=np.int64)
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from flow.device.boards import Price, boards
 from flow.device.delays import delays_of, has_delays
-from flow.device.links import Link, links
+from flow.device.links import CUSTOM_FORM, SERIAL_FORMS, Link, links
 from flow.device.parts import find_part, parts
 from flow.plan.request import Request
 from flow.report.tables import table, time_text
@@ -86,6 +86,7 @@ def print_links(console: Console) -> None:
         leaves_out = f" Leaves out: {'; '.join(link.not_included)}." if link.not_included else ""
         said = f": {link.title}.{contains}{leaves_out} "
         console.print(Text.assemble((link.name, "bold"), said, (f"[{link.source}]", "dim")))
+    console.print(f"Besides: {SERIAL_FORMS}; ethernet10g+udp (IPv4 and UDP headers, any Ethernet link); {CUSTOM_FORM}")
 
 
 def _span(link: Link) -> str:

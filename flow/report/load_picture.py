@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from html import escape
 from math import ceil, floor, log10
 
 from flow.report.load import LoadReport
 from flow.report.tables import time_text
 
-WIDTH, HEIGHT = 720, 300
-LEFT, RIGHT, TOP, BOTTOM = 70, 30, 40, 50
+WIDTH, HEIGHT = 720, 310
+LEFT, RIGHT, TOP, BOTTOM = 70, 30, 50, 50
 
 
 def load_picture(load: LoadReport | None) -> str:
-    """Return an SVG, empty where there is no load or it has no percentiles; the same load, the same text."""
-    if load is None or len(load.curve) < 2:
+    """Return an SVG, empty where there is no load, or nothing that varies; the same load, the same text."""
+    if load is None or not load.curve or load.curve[0][0] == load.curve[-1][0]:
         return ""
     low, high = load.curve[0][0], load.curve[-1][0]
     low, high, step = _axis(low, high)
@@ -31,6 +32,7 @@ def load_picture(load: LoadReport | None) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12" fill="#222">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
         f'<text x="{LEFT}" y="20" font-weight="bold">Share of results that take longer, from arrival to result</text>',
+        f'<text x="{LEFT}" y="36">{escape(load.arrivals)}</text>',
     ]
     for k in range(decades + 1):
         at, text = TOP + up * k / decades, "1" if k == 0 else f"{10.0**-k:g}"
