@@ -79,8 +79,8 @@ def test_product_never_rounds(bits: int, seed: int) -> None:
         return np.array(flat, dtype=object).reshape(shape)
 
     x, w = draw(3, 8), draw(8, 2)
-    small = (x, w) if half > 62 else (x.astype(np.int64), w.astype(np.int64))
-    assert (product(*small, 2 * half + 3).astype(object) == x @ w).all()
+    kind = object if half > 62 else np.int64
+    assert (product(x.astype(kind), w.astype(kind), 2 * half + 3).astype(object) == x @ w).all()
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import flow
 from flow import files
 from flow.project import Project
 from flow.steps import context
@@ -91,8 +92,8 @@ def test_what_only_shows_results_is_no_part_of_the_program_that_made_them(tmp_pa
     ):
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text("1")
-    monkeypatch.setattr(context.flow, "__file__", str(package / "__init__.py"))
-    made = {}
+    monkeypatch.setattr(flow, "__file__", str(package / "__init__.py"))
+    made: dict[str | None, str] = {}
     for name in (
         None,
         "cli/runs.py",

@@ -183,7 +183,7 @@ def _around(site: Site) -> Layer:
         kernel = (1, kernel[1])
     before = tuple((k - 1) // 2 for k in kernel)
     pads = (before[0], kernel[0] - 1 - before[0], before[1], kernel[1] - 1 - before[1])
-    window = Window(rows, columns, channels, kernel, (1, 1), pads)  # type: ignore[arg-type] # two and four
+    window = Window(rows, columns, channels, kernel, (1, 1), pads)  # two and four
     inside = replace(site, name=f"{site.name}_conv")
     branch = _convolution(inside, window, channels) if d.chance(60) else _depthwise_over(inside, window)
     if branch is None or 2 * source.size > MOST_ELEMENTS:

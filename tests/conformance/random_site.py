@@ -98,7 +98,7 @@ def draw_window(site: Site, *, pads: bool = True) -> Window:
         elif how == 4:
             most = k if d.chance(15) else k - 1
             sides[2 * axis : 2 * axis + 2] = d.integer(0, most), d.integer(0, most)
-    return Window(rows, columns, channels, kernel, stride, tuple(sides))  # type: ignore[arg-type] # two and four
+    return Window(rows, columns, channels, kernel, stride, tuple(sides))  # two and four
 
 
 def placed(site: Site, window: Window, channels: int) -> tuple[int, ...]:

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from flow.cli import FAILED, cli
+from flow.cli import cli
+from flow.cli.group import FAILED
 from flow.device.parts import find_part
 from flow.engines.dataflow import timing
 from flow.engines.engine import Unrolled

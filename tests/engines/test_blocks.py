@@ -118,7 +118,7 @@ def test_a_product_that_fits_stays_one(a: tuple[int, bool], b: tuple[int, bool])
 
 
 def _low(raw: np.typing.NDArray[np.int64], width: int, signed: bool) -> np.typing.NDArray[np.object_]:
-    low = raw.astype(object) % (1 << width)
+    low: np.typing.NDArray[np.object_] = raw.astype(object) % (1 << width)
     return np.where(low >= 1 << (width - 1), low - (1 << width), low) if signed else low
 
 

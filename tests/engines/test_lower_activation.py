@@ -11,6 +11,7 @@ import pytest
 import flow.engines.lower.activation as lowering
 from flow.engines.cone import Cone, Lookup, run_cone
 from flow.engines.lower import lower, runs
+from flow.engines.lower.open_sum import rounded_off
 from flow.fixed import FixedType, IntArray, Overflow, Rounding
 from flow.graph.graph import Graph, evaluate
 from flow.graph.nodes import AnyNode, BoundedRelu, HardSigmoid, Input, PRelu, Sign, Table
@@ -127,7 +128,7 @@ def test_faults_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
         off = lower(graph, ("n",))
     expected = evaluate(graph, {"x": raw})["n"].raw
     assert (run_cone(off, (raw,)) != expected).any()
-    real = lowering.rounded_off
+    real = rounded_off
 
     def down(builder: Any, element: Any, bits: int, mode: Rounding) -> Any:
         return real(builder, element, bits, Rounding.TRN)

@@ -135,7 +135,7 @@ class Draw:
                     range_power=int(self.rng.integers(0, 3)),
                 )
             case _:
-                return Merge(**common, op=what)  # type: ignore[arg-type]
+                return Merge(**common, op=what)
 
 
 KINDS = (*get_args(MergeOp), "dot", "argmax", "legacy", "stable", "latency", "norm")

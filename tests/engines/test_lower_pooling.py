@@ -106,7 +106,7 @@ def test_sums_in_another_order_are_seen(monkeypatch: pytest.MonkeyPatch) -> None
 def _in_order(plus: object, builder: object, cells: list[Sum], accumulator: FixedType) -> Sum:
     added = Sum(())
     for cell in cells:
-        added = plus(builder, added, cell, accumulator, accumulator)  # type: ignore[operator]
+        added = plus(builder, added, cell, accumulator, accumulator)
     return added
 
 

@@ -60,7 +60,7 @@ def test_what_a_gathering_has_before_its_last_beat_is_early_where_that_is_not_re
 def test_a_merge_shows_early_what_both_of_its_inputs_do() -> None:
     graph = dense_graph(4, 3, seed=7)
     dense = graph.node("dense")
-    weights = dense.weights.copy()  # type: ignore[union-attr] # a dense layer it is
+    weights = dense.weights.copy()  # a dense layer it is
     weights[3] = 0
     y = Input(name="y", label="y", inputs=(), shape=(3,), type=KIND)
     total = Merge(name="sum", label="s", inputs=("dense", "cut"), shape=(3,), type=WIDE, op="add")

@@ -66,7 +66,7 @@ def write_whole(path: Path, layers: Layers) -> Path:
 
 def functional(inputs: Mapping[str, list[int]], layers: list[tuple[str, dict, list[str]]], outputs: list[str]) -> dict:
     """Return a functional model's JSON; layers: class, config and the labels that feed it."""
-    listed = [
+    listed: list[dict] = [
         {"class_name": "InputLayer", "config": {"name": name, "batch_input_shape": [None, *shape]}, "inbound_nodes": []}
         for name, shape in inputs.items()
     ]

@@ -14,13 +14,13 @@ import pytest
 
 import flow.graph.nodes.table as table_node
 from flow.errors import UserError
-from flow.fixed import FixedType, IntArray, Rounding, from_float
+from flow.fixed import FixedType, IntArray, Rounding, from_float, round_off
 from flow.frontend.border import to_graph
 from flow.frontend.border.functions import bin_values, table_function
 from flow.frontend.csim import compile_csim
 from flow.graph.graph import Graph
 from flow.graph.node import Node
-from flow.graph.nodes import BoundedRelu, HardSigmoid, PRelu, Relu, Sign, Table
+from flow.graph.nodes import AnyNode, BoundedRelu, HardSigmoid, PRelu, Relu, Sign, Table
 from flow.graph.store import from_json, to_json
 from tests.frontend.activation_networks import (
     NARROW,
@@ -55,7 +55,7 @@ def wrong(found: Compared, graph: Graph | None = None) -> set[str]:
     return {name for name, count in found.mismatches(graph).items() if count}
 
 
-def changed(graph: Graph, kind: type[Node], change: Callable[[Any], Node]) -> Graph:
+def changed(graph: Graph, kind: type[Node], change: Callable[[Any], AnyNode]) -> Graph:
     """Return the graph with each node of a kind changed."""
     return replace(graph, nodes=tuple(change(node) if isinstance(node, kind) else node for node in graph.nodes))
 
@@ -98,7 +98,7 @@ def test_faults_in_tables_are_seen(tables: Compared, monkeypatch: pytest.MonkeyP
     without = changed(tables.graph, Table, lambda node: replace(node, scale=0, scale_type=None))
     scaled = {node.name for node in tables.graph.nodes if isinstance(node, Table) and node.scale_type is not None}
     assert wrong(tables, without) == scaled
-    real = table_node.round_off
+    real = round_off
 
     def down(raw: IntArray, shift: int, mode: Rounding) -> IntArray:
         assert mode is Rounding.TRN_ZERO

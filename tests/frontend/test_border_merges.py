@@ -123,7 +123,7 @@ def test_wrong_types_within_a_softmax_are_seen(parallel: Compared) -> None:
         {"inverse_argument": FixedType(11, 4, signed=False)},
         {"inverse_type": FixedType(9, 3)},
     ):
-        assert parallel.wrong_with(replace(node, **change)), change  # type: ignore[arg-type]
+        assert parallel.wrong_with(replace(node, **change)), change
 
 
 @pytest.mark.eda
@@ -154,7 +154,7 @@ def test_wrong_casts_of_a_layer_normalization_are_seen(parallel: Compared) -> No
             {"scale": rolled(node.scale)},
             {"bias": rolled(node.bias)},
         ):
-            assert parallel.wrong_with(replace(node, **change)), (name, change)  # type: ignore[arg-type]
+            assert parallel.wrong_with(replace(node, **change)), (name, change)
 
 
 @pytest.mark.parametrize("kind", ["ap_fixed<8,3>", "ap_fixed<16,6>", "ap_fixed<24,8>", "ap_ufixed<9,3>"])
@@ -289,6 +289,6 @@ def pair(network: Network, a: str, b: str, *, op: str, out: str, **given: str) -
     ],
 )
 def test_merges_that_hls4ml_computes_otherwise_are_refused(given: dict[str, str], said: str) -> None:
-    convert = build(lambda network: pair(network, **given))  # type: ignore[arg-type]
+    convert = build(lambda network: pair(network, **given))
     with pytest.raises(UserError, match=rf"layer 'merged' \((Merge|Dot)\): .*{said}"):
         convert()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -39,9 +38,9 @@ class Compared:
             if (values[name].raw.reshape(len(theirs), -1).astype(object) != theirs.astype(object)).any()
         ]
 
-    def changed(self, change: Callable[[AnyNode], AnyNode]) -> Graph:
-        """Return the graph with changed nodes."""
-        return replace(self.graph, nodes=tuple(change(node) for node in self.graph.nodes))
+    def changed(self, old: AnyNode, new: AnyNode) -> Graph:
+        """Return the graph with another node in the place of one."""
+        return replace(self.graph, nodes=tuple(new if node is old else node for node in self.graph.nodes))
 
 
 @pytest.fixture(scope="module", params=IO_TYPES)
@@ -78,7 +77,7 @@ def test_elements_in_wrong_places_are_seen(compared: Compared) -> None:
         indices = node.indices.copy()
         indices[[0, -1]] = indices[[-1, 0]]  # both ends of the tensor
         if not np.array_equal(indices, node.indices):
-            bad = compared.changed(lambda n, at=node, to=indices: replace(n, indices=to) if n is at else n)
+            bad = compared.changed(node, replace(node, indices=indices))
             tried += 1
             seen += node.name in compared.wrong(bad)
     assert tried > 25
@@ -90,7 +89,7 @@ def test_wrong_bits_of_a_table_are_seen(compared: Compared) -> None:
     tables = [n for n in compared.graph.nodes if isinstance(n, Embedding)]
     assert len(tables) == 3
     for node in tables:
-        bad = compared.changed(lambda n, at=node: replace(n, rows=n.rows[::-1].copy()) if n is at else n)
+        bad = compared.changed(node, replace(node, rows=node.rows[::-1].copy()))
         assert compared.wrong(bad) == [node.name]
 
 

@@ -80,12 +80,12 @@ def streamed() -> Iterator[Case]:
     """Yield what io_stream cannot have."""
     from keras import layers
 
-    image, wide = (4, 5, 3), [(4, 5, 3), (1, 1, 3)]
+    image, flat = (4, 5, 3), (4,)
     yield "padding", layers.MaxPooling2D(3, padding="same", name="l"), image, "padding='same' in io_stream"
     yield "stride", layers.AveragePooling1D(3, strides=2, name="l"), (7, 2), "strides=(2,) with pool_size=(3,)"
-    yield "broadcast", layers.Multiply(name="l"), wide, "equal shapes are"
+    yield "broadcast", layers.Multiply(name="l"), [image, (1, 1, 3)], "equal shapes are"
     yield "layer norm", layers.LayerNormalization(name="l"), (5, 3), "io_parallel is"
-    yield "dot", layers.Dot(1, name="l"), [(4,), (4,)], "io_parallel is"
+    yield "dot", layers.Dot(1, name="l"), [flat, flat], "io_parallel is"
     yield "readers", lambda x: [layers.ReLU(name=f"r{k}")(x) for k in range(8)], image, "8 readers"
 
 

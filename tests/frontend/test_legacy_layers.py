@@ -107,7 +107,7 @@ def built() -> dict[str, tuple[Any, dict[str, np.ndarray]]]:
         layer = getattr(keras.layers, kind)(name=label, **options)
         shapes = [(None, *INPUTS[source]) for source in sources]
         layer.build(shapes if len(shapes) > 1 else shapes[0])
-        variables = {}
+        variables: dict[str, np.ndarray] = {}
         for variable in layer.weights:
             low = 0.3 if "variance" in variable.name else -1.0
             value = np.float32(_random.uniform(low, 1.5, variable.shape))

@@ -10,6 +10,7 @@ import pytest
 from flow.device.delays import delays_of
 from flow.device.parts import find_part
 from flow.engines.engine import Unrolled
+from flow.engines.folded_choices import choices
 from flow.plan import options
 from flow.plan.frontier import KINDS, NO_LIMIT, Points, Room, area_of, best, counted
 from flow.plan.mixed import planned_converters, resources_of, worked_out
@@ -26,7 +27,7 @@ to input-serial engines of the same width only. Of these networks all but three 
 
 def thinned(monkeypatch, rng: np.random.Generator, count: int) -> None:
     """Leave the planner `count` choices of each run, drawn at random."""
-    whole = options.choices
+    whole = choices
 
     def some(*args, **kwargs):
         found = whole(*args, **kwargs)

@@ -57,7 +57,8 @@ def cnn(rows: int, columns: int, channels: int, io_type: str, filters: int = 4) 
     x = Input(name="x", label="x", inputs=(), shape=(rows, columns, channels), type=FixedType(8, 0, False))
     first = _conv("c1", x, filters)
     relu = _relu(first)
-    window = Window(*relu.shape, (2, 2), (2, 2), (0, 0, 0, 0))
+    height, width, depth = relu.shape
+    window = Window(height, width, depth, (2, 2), (2, 2), (0, 0, 0, 0))
     pool = Pool(
         name="pool",
         label="pool",

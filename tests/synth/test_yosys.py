@@ -8,7 +8,7 @@ import pytest
 from flow.device.parts import find_part
 from flow.engines.engine import Resources
 from flow.errors import MissingTool, UserError
-from flow.synth import yosys
+from flow.synth import yosys, yosys_process
 from flow.synth.result import load_synthesis
 from flow.synth.yosys import run_yosys, synthesize
 from tests.synth.designs import TOP, one_module, sums_design, write_run
@@ -43,7 +43,7 @@ def test_missing_yosys_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_killed_child_is_no_empty_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     child = tmp_path / "child.py"
     child.write_text("import os\nprint('@@ abc', flush=True)\nprint('so far', flush=True)\nos.kill(os.getpid(), 9)\n")
-    monkeypatch.setattr(yosys.yosys_process, "__file__", str(child))
+    monkeypatch.setattr(yosys_process, "__file__", str(child))
     with pytest.raises(UserError, match=r"killed by signal 9 \(out of memory\?\)\) at `abc`.*\n  so far"):
         run_yosys(("abc",), folder=tmp_path, log=tmp_path / "log")
 

@@ -69,5 +69,5 @@ def packs(cases: tuple[Case, ...], *, most: int = MOST) -> tuple[Pack, ...]:
     found: list[Pack] = []
     for (io_type, *_), members in groups.items():
         count = -(-len(members) // most)
-        found += [Pack(io_type, tuple(members[k::count])) for k in range(count)]  # type: ignore[arg-type]
+        found += [Pack(io_type, tuple(members[k::count])) for k in range(count)]
     return tuple(found)
