@@ -21,14 +21,12 @@ def beside(
     lines: list[RenderableType] = []
     shown = [row for row in rows if full or not row.detail]
     made = table("baseline", "time", "boundary", "this design", title="Beside a GPU", right=(1,), whole=(2, 3))
-    sources = list(dict.fromkeys(row.source for row in shown if row.ns is not None))
+    sources = list(dict.fromkeys(row.source for row in shown))
     for row in shown:
         compared = Text("–" if row.factor is None else factor_text(row.factor))
         if row.beaten is not None:
             compared.append(", beaten" if row.beaten else ", NOT BEATEN", "green" if row.beaten else "bold red")
-        name = Text(row.name)
-        if row.ns is not None:
-            name.append(f" [{sources.index(row.source) + 1}]", "dim")
+        name = Text.assemble(row.name, (f" [{sources.index(row.source) + 1}]", "dim"))
         made.add_row(name, _span(row), row.boundary or "a part", compared)
     lines.append(made)
     if headline is not None:

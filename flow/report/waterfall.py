@@ -73,10 +73,10 @@ def _design(report: Report) -> Chain:
     if abs(rest) > 1e-6 * max(report.latency.core_ns, 1.0):
         hops = [Bar("all engines, as simulated", report.latency.core_ns, "engine")]
     if len(hops) > MOST_BARS:
-        kept = sorted(hops, key=lambda bar: -bar.ns)[: MOST_BARS - 1]
-        others = [bar for bar in hops if bar not in kept]
-        hops = [bar for bar in hops if bar in kept]
-        hops.append(Bar(f"{len(others)} more engines", sum(bar.ns for bar in others), "engine"))
+        kept = sorted(sorted(range(len(hops)), key=lambda k: -hops[k].ns)[: MOST_BARS - 1])
+        others = sum(bar.ns for k, bar in enumerate(hops) if k not in kept)
+        rest_of = Bar(f"{len(hops) - len(kept)} shorter ones between them", others, "engine")
+        hops = [*(hops[k] for k in kept), rest_of]
     if report.latency.fixed_ns:
         hops.append(Bar(f"link {report.link}", report.latency.fixed_ns, "link"))
     total = time_text(report.latency.total_ns)

@@ -121,9 +121,13 @@ def _inferences(
         ("the network, launched layer by layer", said, launched),
     ]
     if device == "cuda":
-        launched()  # what is chosen and allocated on first use must not be captured
+        # what is chosen and allocated on first use must not be captured: first on the stream that captures
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            infer()
+        wait()
         graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(graph):
+        with torch.cuda.graph(graph, stream=stream):
             infer()
 
         def replayed() -> None:

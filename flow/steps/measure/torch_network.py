@@ -22,11 +22,14 @@ class TorchNetwork:
         self._torch = torch
         self._weights: Tensors = {}
         self._bias: Tensors = {}
+        self._shares: Tensors = {}  # here, since nothing may come from the host while a graph is captured
         for step in network.steps:
             if step.weights is not None:
                 self._weights[step.name] = torch.from_numpy(_laid_out(step)).to(device)
             if step.bias is not None:
                 self._bias[step.name] = torch.from_numpy(np.array(step.bias)).to(device)
+            if step.detail == "average" and step.window is not None and any(step.window.pads):
+                self._shares[step.name] = torch.from_numpy(_shares(step)).to(device)
 
     def __call__(self, inputs: Tensors) -> tuple[Any, ...]:
         """Return the outputs for inputs of shape (1, *shape) on the device, in declared order."""
@@ -81,8 +84,8 @@ class TorchNetwork:
             found = functional.max_pool2d(image, window.kernel, window.stride)
         else:
             found = functional.avg_pool2d(image, window.kernel, window.stride)
-            if step.detail == "average" and any(window.pads):
-                found = found * self._torch.from_numpy(_shares(step)).to(found.device)
+            if step.name in self._shares:
+                found = found * self._shares[step.name]
         return found.permute(0, 2, 3, 1)
 
     def _merged(self, op: str, a: Any, b: Any) -> Any:
