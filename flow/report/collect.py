@@ -36,6 +36,7 @@ from flow.report.report import (
     RooflineReport,
     TimelineReport,
 )
+from flow.report.vendor import vendor_report
 from flow.simulate.result import SimulationResult
 from flow.synth.result import RoutingResult, SynthesisResult
 
@@ -120,6 +121,7 @@ def collect(found: Findings) -> Report:
         fidelity=() if found.conversion is None else found.conversion.fidelity,
         accuracy=_accuracy(found),
         notes=_notes(found),
+        vendor=vendor_report(found.graph, plan),
     )
 
 

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from flow.latency.budget import Origin, Verdict
 from flow.report.baselines import BaselineReport, HeadlineReport
 from flow.report.planned import PlanReport
+from flow.report.vendor import VendorReport
 from flow.stored import load_stored
 
 FORMAT = 1
@@ -203,6 +204,7 @@ class Report:
     accuracy: AccuracyReport | None
     notes: tuple[str, ...]
     headline: HeadlineReport | None = None
+    vendor: VendorReport | None = None
 
     @property
     def verified(self) -> bool:

@@ -16,6 +16,7 @@ from flow.report.planned import EngineReport
 from flow.report.report import LatencyReport, Report, ResourceCounts
 from flow.report.streams import is_streamed, streams
 from flow.report.tables import cycles_text, table, time_text
+from flow.report.vendor import vendor_table
 
 _VERDICT = {
     Verdict.MET: ("met", "bold green"),
@@ -262,6 +263,8 @@ def render(report: Report, *, full: bool = False) -> Group:
         blocks.append(_verification(report))
     if report.baseline:
         blocks.append(beside(report.baseline, report.headline, report.boundary, full=full))
+    if report.vendor is not None:
+        blocks.append(vendor_table(report.vendor))
     if report.roofline is not None:
         roof = report.roofline
         blocks.append(Text(f"Roofline of the same work on {roof.device}: {time_text(roof.bound_ns)}. {roof.why}\n"))

@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from flow.engines.engine import Choice
-from flow.engines.folded import Folded
-from flow.engines.streamed import Streamed
 from flow.files import replace_folder, write_whole
 from flow.graph.graph import Graph
 from flow.graph.store import load_graph
 from flow.latency.timeline import timeline_to_json
+from flow.plan.knobs import knobs_of
 from flow.plan.plan import Plan, plan_to_json, timeline_of
 from flow.plan.planner import make_plan
 from flow.project import Project
@@ -97,11 +96,4 @@ def planned_knobs(graph: Graph, choices: Iterable[Choice]) -> dict[str, Knobs]:
     """Return what hls4ml is told of each layer by label: Resource where a matrix is folded, Latency elsewhere."""
     from flow.frontend.source import Knobs
 
-    knobs: dict[str, Knobs] = {}
-    for choice in choices:
-        for name in choice.nodes:
-            knobs.setdefault(graph.node(name).label, Knobs(1, "Latency"))
-        inner = choice.inner if isinstance(choice, Streamed) else choice
-        if isinstance(inner, Folded):
-            knobs[graph.node(choice.nodes[0]).label] = Knobs(inner.reuse_factor, "Resource")
-    return knobs
+    return {label: Knobs(knob.reuse_factor, knob.strategy) for label, knob in knobs_of(graph, choices).items()}
