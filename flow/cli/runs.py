@@ -8,7 +8,8 @@ from typing import Any
 import click
 
 from flow.cli.group import DONE, FAILED, MISSED, cli
-from flow.cli.options import shared
+from flow.cli.market import compare_parts, comparison, market_options
+from flow.cli.options import sensitivity_option, shared
 
 
 def _go(goal: str, options: dict[str, Any]) -> None:
@@ -32,8 +33,13 @@ def _go(goal: str, options: dict[str, Any]) -> None:
 
 @cli.command()
 @shared
+@market_options
+@sensitivity_option
 def budget(**options: Any) -> None:
-    """Predict latency, rate and resources; nothing is built."""
+    """Predict latency, rate and resources, on one part or on many; nothing is built."""
+    asked = comparison(options)
+    if asked is not None:
+        compare_parts(asked, options)
     _go("budget", options)
 
 
@@ -63,6 +69,7 @@ def synth(**options: Any) -> None:
 
 @cli.command()
 @shared
+@sensitivity_option
 def report(**options: Any) -> None:
     """Show what the run's folder holds, without running anything that is missing."""
     _go("report", options)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -11,6 +12,8 @@ from typing import Literal
 from pydantic import ConfigDict, TypeAdapter
 
 from flow.device.source import Grade, Source
+
+_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class Shell:
 class Price:
     """Give a board's price in US dollars; low and high are equal where one price was found.
 
-    kind: what sort of price. date: when it was seen.
+    kind: what sort of price. date: month and year in which it was seen; there is no price without.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -62,6 +65,8 @@ class Price:
     def __post_init__(self) -> None:
         if not 0 < self.low <= self.high:
             raise ValueError(f"a price spans from low to high: {self.low}, {self.high}")
+        if re.fullmatch(rf"({_MONTHS}) 20\d\d", self.date) is None:
+            raise ValueError(f"a price has a date such as August 2026: '{self.date}'")
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ class Request:
     the rest of the design needs; they weigh more in the area. hls: an hls4ml configuration that overrides the inferred
     precision. precision: by layer, a type for all its variables or one for each that is named (weight, bias, accum,
     result …), as hls4ml writes types; it outranks `hls` and a --config.
+    parts: parts and boards that `fpgaflow budget` compares, where no --part is given; `part` stays what is built for.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -71,6 +72,7 @@ class Request:
     must_beat: tuple[str, ...] = ()
     measured: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
     spare: Annotated[tuple[Spared, ...], BeforeValidator(_listed)] = ()
+    parts: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
     hls: dict[str, Any] = field(default_factory=dict)
     precision: dict[str, str | dict[str, str]] = field(default_factory=dict)
 

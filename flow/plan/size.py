@@ -17,6 +17,15 @@ from flow.plan.options import Space, space_of
 from flow.plan.plan import Planned
 from flow.plan.search import unrolled_resources
 
+
+class TooLarge(UserError):  # noqa: N818 — what is wrong, as the user reads it
+    """Report a network that does not fit its part; least: what the smallest plan found takes, None where none was."""
+
+    def __init__(self, message: str, least: Resources | None) -> None:
+        super().__init__(message)
+        self.least = least
+
+
 LEAN = 32
 """Folded choices of a run, those with the fewest multipliers, among which the leanest is looked for."""
 
@@ -68,9 +77,10 @@ def too_large(space: Space) -> UserError:
 def streams_too_large(space: Space, plans: tuple[tuple[Planned, ...], ...]) -> UserError:
     """Return the error for a network of which no plan in beats fits its part; plans: those found, none that fits."""
     if not plans:
-        return UserError(
+        return TooLarge(
             f"{space.graph.name}: no plan was found for {space.part.name}; some layer takes its whole input at once, "
-            "and its tensors are too large for that"
+            "and its tensors are too large for that",
+            None,
         )
     weights = Room.on(space.part, NO_LIMIT, NO_LIMIT).weights[0]
     least = min(plans, key=lambda plan: float(np.array(counted(_sum(plan))) @ weights))
@@ -91,9 +101,10 @@ def _refusal(space: Space, least: tuple[tuple[Resources, str], ...], offer: str)
             sizes.append(f"{needed:,} {kind.upper()} ({usable:,} may be used)")
     largest, name = max(least, key=lambda pair: pair[0].lut)
     wishes = " with the reuse factors that are asked for" if space.reuse else ""
-    return UserError(
+    return TooLarge(
         f"{graph.name} is too large for {part.name}, however it is built: the smallest plan found{wishes} needs about "
-        f"{', '.join(sizes)} (predicted); the largest run ends in '{name}' with {largest.lut:,} LUT; {offer}"
+        f"{', '.join(sizes)} (predicted); the largest run ends in '{name}' with {largest.lut:,} LUT; {offer}",
+        total(least),
     )
 
 
