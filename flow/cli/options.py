@@ -54,3 +54,8 @@ def shared(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_OPTIONS):
         command = option(command)
     return click.argument("model", required=False)(command)
+
+
+sensitivity_option = click.option(
+    "--sensitivity", is_flag=True, help="Plan the neighbours too: bits, reuse, clock, stores, links; takes a minute."
+)

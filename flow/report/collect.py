@@ -16,6 +16,7 @@ from flow.graph.graph import Graph
 from flow.latency.budget import Latency, Origin, Verdict, judge, latency_of, required_interval
 from flow.latency.timeline import Hop, Timeline
 from flow.plan.plan import Plan
+from flow.plan.sensitivity.figures import Sensitivity
 from flow.report.baselines import baselines
 from flow.report.engines import plan_report
 from flow.report.report import (
@@ -58,6 +59,7 @@ class Findings:
     routing: RoutingResult | None = None
     notes: tuple[str, ...] = ()
     measured: tuple[Measurement, ...] = ()
+    sensitivity: Sensitivity | None = None
 
 
 def collect(found: Findings) -> Report:
@@ -121,6 +123,7 @@ def collect(found: Findings) -> Report:
         fidelity=() if found.conversion is None else found.conversion.fidelity,
         accuracy=_accuracy(found),
         notes=_notes(found),
+        sensitivity=found.sensitivity,
         vendor=vendor_report(found.graph, plan),
     )
 

@@ -9,6 +9,7 @@ from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 
 from flow.report.report import Report
 from flow.report.terminal import render
+from flow.report.tornado import tornado
 from flow.report.waterfall import waterfall
 
 WIDTH = 120  # characters
@@ -29,4 +30,4 @@ def to_html(report: Report) -> bytes:
     )
     console.print(render(report, full=True))
     page = console.export_html(theme=DEFAULT_TERMINAL_THEME)
-    return page.replace("</body>", f"{waterfall(report)}\n</body>", 1).encode()
+    return page.replace("</body>", f"{waterfall(report)}\n{tornado(report.sensitivity)}</body>", 1).encode()

@@ -12,6 +12,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from flow.latency.budget import Origin, Verdict
+from flow.plan.sensitivity.figures import Sensitivity
 from flow.report.baselines import BaselineReport, HeadlineReport
 from flow.report.planned import PlanReport
 from flow.report.vendor import VendorReport
@@ -205,6 +206,7 @@ class Report:
     notes: tuple[str, ...]
     headline: HeadlineReport | None = None
     vendor: VendorReport | None = None
+    sensitivity: Sensitivity | None = None
 
     @property
     def verified(self) -> bool:

@@ -23,7 +23,7 @@ def render_sensitivity(found: Sensitivity, gpu: str | None) -> Group:
     if found.left_out:
         blocks.append(Text(f"Not varied, as smaller parts of the whole: {', '.join(found.left_out)}."))
     reasons = dict.fromkeys(_reasons(found))
-    key = "others: kept as they are, or all planned anew for the same request. if closes: met if the clock closes."
+    key = "Rest: all other choices kept, planned anew for the same request, or no difference. Empty: unchanged."
     blocks += [Text(key, "dim"), *(Text(f"– {reason}", "dim") for reason in reasons)]
     blocks += [Text(f"• {note}") for note in found.notes]
     blocks += [Text(), *_roofline(found.on_chip, gpu), Text()]
@@ -42,9 +42,9 @@ def _path(found: Sensitivity) -> Table:
 
 
 def _table(found: Sensitivity) -> Table:
-    names = ("variation", "others", "cycles", "total", "± ns", "LUT", "FF", "blocks", "verdict")
+    names = ("variation", "rest", "cycles", "total", "± ns", "LUT", "FF", "DSP", "BRAM", "verdict")
     title = f"What a change would bring, each computed ({found.origin})"
-    rows = table(*names, title=title, right=(2, 3, 4, 5, 6), whole=(1, 8))
+    rows = table(*names, title=title, right=(2, 3, 4, 5, 6, 7, 8), whole=(1, 9))
     _row(rows, "as it is", "", found.base, None)
     if found.fresh != found.base:
         _row(rows, "", ANEW, found.fresh, None)
@@ -53,7 +53,7 @@ def _table(found: Sensitivity) -> Table:
             if outcome.figures is not None:
                 _row(rows, name, how, outcome.figures, outcome.delta)
             elif outcome.why:
-                rows.add_row(name, Text(how, "dim"), *[""] * 6, Text("none", "dim"))
+                rows.add_row(name, Text(how, "dim"), *[""] * 7, Text("none", "dim"))
     return rows
 
 
@@ -72,13 +72,12 @@ def _lines(variation: Variation) -> tuple[tuple[str, str, Outcome], ...]:
 def _row(rows: Table, name: str, how: str, figures: Figures, delta: Delta | None) -> None:
     word, style = _VERDICT[figures.verdict] if figures.fits else ("no room", "red")
     if delta is None:
-        change, lut, ff = "", f"{figures.lut:,}", f"{figures.ff:,}"
-        blocks = " ".join(f"{n} {kind}" for n, kind in ((figures.dsp, "DSP"), (figures.bram, "BRAM")) if n)
+        cells = ["", *(f"{count:,}" for count in (figures.lut, figures.ff, figures.dsp, figures.bram))]
     else:
-        change, lut, ff = signed(delta.ns), signed(delta.lut), signed(delta.ff)
-        blocks = " ".join(f"{signed(n)} {kind}" for n, kind in ((delta.dsp, "DSP"), (delta.bram, "BRAM")) if n)
-    cells = (f"{figures.cycles:,}", time_text(figures.total_ns), change, lut, ff, blocks)
-    rows.add_row(name, Text(how, "dim"), *cells, Text(word, style))
+        counts = (delta.lut, delta.ff, delta.dsp, delta.bram)
+        cells = [signed(value) if value else "" for value in (delta.ns, *counts)]
+    total = (f"{figures.cycles:,}", time_text(figures.total_ns))
+    rows.add_row(name, Text(how, "dim"), *total, *cells, Text(word, style))
 
 
 def _reasons(found: Sensitivity) -> list[str]:
@@ -88,7 +87,7 @@ def _reasons(found: Sensitivity) -> list[str]:
         for how, outcome in ((AS_BUILT, variation.as_built), (ANEW, variation.replanned)):
             other = variation.replanned if how == AS_BUILT else variation.as_built
             if outcome.figures is None and outcome.why and (how == ANEW or other.figures is None):
-                said.append(f"{variation.change}, others {how}: {outcome.why}.")
+                said.append(f"{variation.change}, rest {how}: {outcome.why}.")
     return said
 
 

@@ -14,6 +14,7 @@ from flow.latency.budget import Verdict
 from flow.report.beside import beside
 from flow.report.planned import EngineReport
 from flow.report.report import LatencyReport, Report, ResourceCounts
+from flow.report.sensitivity import render_sensitivity
 from flow.report.streams import is_streamed, streams
 from flow.report.tables import cycles_text, table, time_text
 from flow.report.vendor import vendor_table
@@ -265,9 +266,13 @@ def render(report: Report, *, full: bool = False) -> Group:
         blocks.append(beside(report.baseline, report.headline, report.boundary, full=full))
     if report.vendor is not None:
         blocks.append(vendor_table(report.vendor))
+    gpu = None
     if report.roofline is not None:
-        roof = report.roofline
-        blocks.append(Text(f"Roofline of the same work on {roof.device}: {time_text(roof.bound_ns)}. {roof.why}\n"))
+        gpu = f"on {report.roofline.device}: {time_text(report.roofline.bound_ns)}. {report.roofline.why}"
+    if report.sensitivity is not None:
+        blocks.append(render_sensitivity(report.sensitivity, gpu))
+    elif gpu is not None:
+        blocks.append(Text(f"Roofline of the same work {gpu}\n"))
     if report.fidelity:
         blocks.append(_quality(report))
     if accuracy := _accuracy(report):

@@ -115,7 +115,7 @@ def _swings(variations: tuple[Variation, ...]) -> list[_Swing]:
 
 def _legend(y: float) -> list[str]:
     entries = (
-        (MORE, 1.0, "more bits, reuse or clock, another link or store"),
+        (MORE, 1.0, "more bits or reuse, faster clock; other budget, link, store"),
         (LESS, 1.0, "less"),
         ("#666666", 1.0, "upper line: all else kept"),
         ("#666666", 0.5, "lower line: planned anew"),

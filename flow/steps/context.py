@@ -54,6 +54,7 @@ class Options:
     waves: bool = False
     netlist: bool = False
     route: bool = False
+    sensitivity: bool = False
     layers: str | None = None
     bits: str | None = None
     sparsity: str | None = None

@@ -16,6 +16,7 @@ from flow.rtl.signature import load_signature
 from flow.steps.context import Context
 from flow.steps.convert import graph_of
 from flow.steps.measure.measure import measurements_of
+from flow.steps.study import of_budget, of_built
 
 OTHERS = (
     "The hardware in this folder was built for another model, request or version of fpgaflow; fpgaflow build renews it."
@@ -28,7 +29,8 @@ def show_budget(run: Context) -> Report:
     plan = make_plan(graph, run.request)
     conversion = None if run.is_graph else load_conversion(run.project.conversion)
     timeline = timeline_of(graph, plan.choices, plan.traffic)
-    return collect(Findings(graph, plan, timeline, conversion, measured=measurements_of(run)))
+    near = of_budget(run, graph, plan)
+    return collect(Findings(graph, plan, timeline, conversion, measured=measurements_of(run), sensitivity=near))
 
 
 def show(run: Context) -> Report:
@@ -51,6 +53,7 @@ def show(run: Context) -> Report:
         measured=measurements_of(run),
         notes=() if project.ran_on("build", run.plan_digest()) else (OTHERS,),
     )
+    found = replace(found, sensitivity=of_built(run, found.graph, found.plan))
     report = collect(_with_proofs(run, found))
     write_whole(project.report, report_to_json(report))
     write_whole(project.folder / "report.html", to_html(report))
