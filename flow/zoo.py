@@ -7,6 +7,7 @@ from pathlib import Path
 
 from flow.errors import UserError, nearest
 from flow.graph.graph import Graph
+from flow.latency.arrivals import is_file
 from flow.plan.request import Request, load_request
 
 REQUEST = "request.toml"
@@ -77,10 +78,14 @@ def _from_folder(folder: Path) -> Subject:
     request = replace(request, measured=tuple(str(folder / name) for name in request.measured))
     if request.model is None:
         raise UserError(f"{folder / REQUEST}: the key 'model' names no file")
+    if request.freeze is not None:
+        request = replace(request, freeze=str(folder / request.freeze))
     paths = [folder / request.model] + ([folder / request.vectors] if request.vectors else [])
     for path in paths:
         if not path.is_file():
             raise UserError(f"{folder / REQUEST} names {path.name}, but {path} does not exist")
+    if request.arrivals is not None and is_file(request.arrivals):
+        request = replace(request, arrivals=str(folder / request.arrivals))
     return _sketched(Subject(_name(folder.resolve()), paths[0], request, paths[1] if request.vectors else None))
 
 

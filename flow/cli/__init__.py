@@ -7,11 +7,11 @@ from typing import NoReturn
 
 import click
 
-from flow.cli import baseline, catalogue, runs
+from flow.cli import baseline, catalogue, diff, runs
 from flow.cli.group import FAILED, INTERRUPTED, MISSED, USER_ERROR, cli
 from flow.errors import Missed, UserError, VerificationError
 
-__all__ = ["baseline", "catalogue", "cli", "main", "runs"]
+__all__ = ["baseline", "catalogue", "cli", "diff", "main", "runs"]
 
 
 def main() -> None:

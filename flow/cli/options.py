@@ -19,7 +19,7 @@ _OPTIONS = (
     click.option("--budget", help="Largest total latency, with a unit: 5us, 50ns."),
     click.option("--rate", help="Arrival rate that must be sustained: 40MHz."),
     click.option("--part", help="FPGA part or board (see: fpgaflow parts, fpgaflow boards)."),
-    click.option("--clock", help="Clock: 200MHz, 5ns, or auto for the lowest latency."),
+    click.option("--clock", help="Clock: 200MHz, 5ns, 6xBC (of the LHC bunch clock), or auto for the lowest latency."),
     click.option("--link", help="How data reach the chip (see: fpgaflow links)."),
     click.option(
         "--spare",
@@ -27,6 +27,26 @@ _OPTIONS = (
         type=click.Choice(["lut", "ff", "dsp", "bram"]),
         help="A resource that the rest of the design needs; may be given more than once.",
     ),
+    click.option("--payload-in", metavar="BYTES", help="The message that brings an input: 256B [the packed tensor]."),
+    click.option("--payload-out", metavar="BYTES", help="The message that takes a result away [the packed tensor]."),
+    click.option(
+        "--arrivals", metavar="FILE|poisson:RATE|periodic:RATE|burst:N@GAP", help="Put the design under this load."
+    ),
+    click.option("--buffer", type=int, metavar="N", help="Inferences that can wait before the core [any number]."),
+    click.option(
+        "--overrun",
+        type=click.Choice(["wait", "drop_new", "drop_old"]),
+        help="What a full buffer does: keep the sender waiting, or lose the new or the old [wait].",
+    ),
+    click.option("--output-buffer", type=int, metavar="N", help="Places for results not yet sent [any number]."),
+    click.option("--latency-exact", type=int, metavar="N", help="Cycles of the core, no more and no fewer."),
+    click.option(
+        "--freeze",
+        type=click.Path(exists=True, path_type=Path),
+        metavar="TIMELINE",
+        help="Keep the timeline of a former run (its timeline.json or folder), or name the node that breaks it.",
+    ),
+    click.option("--bunch-crossings", is_flag=True, help="Show the latency in LHC bunch crossings too."),
     click.option("--boundary", type=click.Choice(["core", "pins", "wire_to_wire", "host_to_host"])),
     click.option(
         "--config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="hls4ml configuration (YAML)."

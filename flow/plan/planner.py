@@ -17,9 +17,12 @@ from flow.errors import UserError
 from flow.graph.graph import Graph
 from flow.latency.budget import Verdict
 from flow.plan.advice import advice, limiter_of
+from flow.plan.exact import exactly
 from flow.plan.frontier import area_of
 from flow.plan.mixed import Candidate, candidates, planned_converters
 from flow.plan.options import Space, space_of
+from flow.plan.pinned import check_kept, check_pins, with_depths
+from flow.plan.pins import Pins
 from flow.plan.plan import FORMAT, Plan, Planned
 from flow.plan.request import Request
 from flow.plan.reuse import wishes
@@ -58,7 +61,7 @@ def target_of(graph: Graph, request: Request) -> Target:
     """Look up part and link and put the request into numbers; raise UserError for unknown names."""
     boundary = boundary_of(request)
     part, link = find_part(request.part), find_link(request.link)
-    fixed = link.fixed_ns(payload_bytes(graph, graph.inputs), payload_bytes(graph, graph.outputs))
+    fixed = link.fixed_ns(*payloads(graph, request))
     goal = Goal(request.budget_ns, request.rate_hz, request.period_ns, (fixed.min, fixed.typical, fixed.max))
     return Target(part, delays_of(part), link, boundary, goal)
 
@@ -68,6 +71,15 @@ def payload_bytes(graph: Graph, names: tuple[str, ...]) -> int:
     return -(-sum(graph.node(name).size * graph.node(name).type.width for name in names) // 8)
 
 
+def payloads(graph: Graph, request: Request) -> tuple[int, int]:
+    """Return the bytes that the link carries inward and outward: those asked for, or the packed tensors."""
+    inward, outward = request.payload_bytes
+    return (
+        payload_bytes(graph, graph.inputs) if inward is None else inward,
+        payload_bytes(graph, graph.outputs) if outward is None else outward,
+    )
+
+
 def make_plan(graph: Graph, request: Request) -> Plan:
     """Plan from estimates alone: fast, and no matrix is solved.
 
@@ -75,16 +87,21 @@ def make_plan(graph: Graph, request: Request) -> Plan:
     when the network does not fit the part, folded or not.
     """
     target = target_of(graph, request)
-    space = space_of(graph, target.part, target.delays, request.spare)
+    if request.latency_exact is not None:
+        return exactly(graph, request, request.latency_exact, target, make_plan)
+    space = space_of(graph, target.part, target.delays, request.spare, Pins.of(graph, request.pins))
+    check_pins(space)
     _check_elements(space)
     frugal = request.budget_ns is not None or request.rate_hz is not None
     whole = _unrolled(space, target, frugal=frugal)
     pool = [] if whole is None else [whole[0]]
     if whole is None or frugal or whole[0].solution.verdict is not Verdict.MET:
         pool += [c for c in _mixed(space, target.goal) if whole is None or c.folds]
+    pool = [with_depths(space, target.goal, candidate) for candidate in pool]
     if all(candidate.area == float("inf") for candidate in pool):
         raise _too_large(space, pool)
     best = min(pool, key=lambda candidate: candidate.rank(frugal=frugal))
+    check_kept(space, tuple(planned.choice for planned in best.planned))
     # a search for the least area says nothing of the least latency
     best_ns = float("inf") if whole is None else whole[1]
     if best.solution.verdict is Verdict.MISSED:
@@ -95,6 +112,8 @@ def make_plan(graph: Graph, request: Request) -> Plan:
 
 
 def _too_large(space: Space, pool: Sequence[Candidate]) -> UserError:
+    if space.pins.by_node and not pool:
+        return UserError(f"no plan of {space.graph.name} is as pinned: {', '.join(space.pins.by_node)}; pin less")
     if needs_streams(space.graph):
         return streams_too_large(space, tuple(candidate.planned for candidate in pool))
     return too_large(space)

@@ -8,13 +8,18 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from flow.device.links import Boundary
 from flow.errors import UserError, nearest
+from flow.latency.bunches import PERIOD_NS
+from flow.latency.queue import Overrun
+from flow.plan.load import check_load, check_payload
+from flow.plan.pins import Pin
 from flow.plan.precision import check_precision
-from flow.quantity import FREQUENCY_HZ, TIME_NS, quantity
+from flow.quantity import FREQUENCY_HZ, TIME_NS, quantity, whole_bytes
 
+MOST_CYCLES = 1_000_000
 Spared = Literal["lut", "ff", "dsp", "bram"]
 
 
@@ -29,9 +34,17 @@ def parse_rate(text: str, what: str = "rate") -> float:
 
 
 def parse_clock(text: str) -> float | None:
-    """Return a period in ns from `200MHz` or `5ns`; None for `auto`."""
+    """Return a period in ns from `200MHz`, `5ns`, or a multiple such as `6x40MHz` and `6xBC`; None for `auto`.
+
+    BC stands for the LHC's bunch clock.
+    """
     if text.strip().lower() == "auto":
         return None
+    multiple = re.fullmatch(r"\s*([1-9][0-9]{0,2})\s*[x×*]\s*(BC|[^x×*]*hz)\s*", text, re.IGNORECASE)
+    if multiple is not None:
+        bunches = multiple[2].lower() == "bc"
+        base_ns = PERIOD_NS if bunches else 1e9 / quantity(multiple[2], FREQUENCY_HZ, "clock", "6x40.079MHz")
+        return base_ns / int(multiple[1])
     if re.search(r"hz\s*$", text, re.IGNORECASE):
         return 1e9 / quantity(text, FREQUENCY_HZ, "clock", "200MHz, 5ns or auto")
     if not re.search(r"s\s*$", text):
@@ -48,15 +61,22 @@ def _listed(value: Any) -> Any:
 class Request:
     """Hold what is asked, as text with units exactly as the user wrote it.
 
-    model, vectors: paths (relative to the request's folder). budget: largest total latency at the boundary.
-    rate: arrival rate that must be sustained. clock: a frequency, a period or `auto`. boundary: what the latency
-    spans; by default the link's. must_beat: baseline rows that the simulated total must undercut.
+    model, vectors: paths (relative to the request's folder). budget: largest total latency at the boundary. rate:
+    arrival rate that must be sustained. clock: a frequency, a multiple of one (6xBC), a period or `auto`. boundary:
+    what the latency spans; by default the link's. must_beat: baseline rows that the simulated total must undercut.
     measured: files of `fpgaflow baseline --measure` (relative to the request's folder) that stand beside the baselines.
-    spare: resources that
-    the rest of the design needs; they weigh more in the area. hls: an hls4ml configuration that overrides the inferred
-    precision. precision: by layer, a type for all its variables or one for each that is named (weight, bias, accum,
-    result …), as hls4ml writes types; it outranks `hls` and a --config.
     parts: parts and boards that `fpgaflow budget` compares, where no --part is given; `part` stays what is built for.
+    spare: resources that the rest of the design needs; they weigh more in the area. hls: an hls4ml configuration that
+    overrides the inferred precision. precision: by layer, a type for all its variables or one for each that is named
+    (weight, bias, accum, result …), as hls4ml writes types; it outranks `hls` and a --config. latency_exact: cycles
+    that the core must take, no more and no fewer; outputs that are ready sooner are held back. freeze: timeline.json of
+    a former run (relative to the request's folder), whose cycles must stay; its plan.json lies beside it.
+    bunch_crossings: whether latencies are shown in LHC bunch crossings too. pins: what nodes must become, by name or
+    layer. payload_in, payload_out: bytes of the messages on the link, where they are not the packed tensors. arrivals:
+    when inputs come: poisson:RATE, periodic:RATE, burst:N@GAP[/PERIOD], or a file of times. buffer: inferences that can
+    wait before the core, any number by default. overrun: what becomes of an arrival that finds them all taken: the
+    sender keeps it (wait), it is lost (drop_new), or the one that has waited longest is (drop_old). output_buffer:
+    places for results, of inferences under way and of those not yet sent, any number by default.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -75,6 +95,16 @@ class Request:
     parts: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
     hls: dict[str, Any] = field(default_factory=dict)
     precision: dict[str, str | dict[str, str]] = field(default_factory=dict)
+    payload_in: str | None = None
+    payload_out: str | None = None
+    arrivals: str | None = None
+    buffer: int | None = None
+    overrun: Overrun = "wait"
+    output_buffer: int | None = None
+    latency_exact: Annotated[int | None, Field(strict=True)] = None
+    freeze: str | None = None
+    bunch_crossings: bool = False
+    pins: dict[str, Pin] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.budget is not None:
@@ -83,6 +113,14 @@ class Request:
             parse_rate(self.rate)
         parse_clock(self.clock)
         check_precision(self.precision)
+        check_payload(self.payload_in, "payload_in")
+        check_payload(self.payload_out, "payload_out")
+        check_load(self.arrivals, self.buffer, self.overrun, self.output_buffer)
+        if self.latency_exact is not None and not 1 <= self.latency_exact <= MOST_CYCLES:
+            raise UserError(
+                f"latency_exact = {self.latency_exact} is no number of cycles; "
+                f"write one from 1 to {MOST_CYCLES:,}, for example 12"
+            )
 
     @property
     def budget_ns(self) -> float | None:
@@ -98,6 +136,18 @@ class Request:
     def period_ns(self) -> float | None:
         """Return the asked clock period in ns, None when the planner chooses."""
         return parse_clock(self.clock)
+
+    @property
+    def payload_bytes(self) -> tuple[int | None, int | None]:
+        """Return the asked payloads inward and outward, None for the packed tensors."""
+        return (
+            None if self.payload_in is None else whole_bytes(self.payload_in, "payload_in"),
+            None if self.payload_out is None else whole_bytes(self.payload_out, "payload_out"),
+        )
+
+    def unloaded(self) -> Request:
+        """Return the request without its load and measurements, which change nothing of the hardware."""
+        return replace(self, arrivals=None, buffer=None, overrun="wait", output_buffer=None, measured=())
 
     def overridden(self, **options: Any) -> Request:
         """Return the request with the options that are not None in place of its own."""
@@ -121,5 +171,7 @@ def load_request(path: Path) -> Request:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
         if first["type"] in {"unexpected_keyword_argument", "extra_forbidden"}:
-            raise UserError(f"{path}: unknown key '{key}'; {nearest(key, [f.name for f in fields(Request)])}") from None
-        raise UserError(f"{path}: {key}: {first['msg']}") from None
+            known = fields(Pin if first["loc"][0] == "pins" else Request)
+            last = str(first["loc"][-1])
+            raise UserError(f"{path}: unknown key '{key}'; {nearest(last, [f.name for f in known])}") from None
+        raise UserError(f"{path}: {key}: {first['msg'].removeprefix('Value error, ')}") from None

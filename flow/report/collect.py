@@ -14,11 +14,15 @@ from flow.engines.engine import Resources
 from flow.engines.folded import Folded
 from flow.graph.graph import Graph
 from flow.latency.budget import Latency, Origin, Verdict, judge, latency_of, required_interval
+from flow.latency.bunches import bunch_crossings
 from flow.latency.timeline import Hop, Timeline
 from flow.plan.plan import Plan
+from flow.plan.request import Request
 from flow.plan.sensitivity.figures import Sensitivity
 from flow.report.baselines import baselines
+from flow.report.contract import contract_of
 from flow.report.engines import plan_report
+from flow.report.load import load_report, payload_notes
 from flow.report.report import (
     FORMAT,
     AccuracyReport,
@@ -58,6 +62,7 @@ class Findings:
     netlist: SimulationResult | None = None
     routing: RoutingResult | None = None
     notes: tuple[str, ...] = ()
+    request: Request | None = None
     measured: tuple[Measurement, ...] = ()
     sensitivity: Sensitivity | None = None
 
@@ -104,6 +109,9 @@ def collect(found: Findings) -> Report:
             origin=Origin.PREDICTED if simulated is None else Origin.SIMULATED,
             fixed_origin=Origin.ASKED if link.given else Origin.PUBLISHED,
             fixed_source=link.source,
+            bunch_crossings=bunch_crossings(latency.core_ns, latency.total_ns, plan.clock.period_ns)
+            if found.request is not None and found.request.bunch_crossings
+            else None,
         ),
         ii=IntervalReport(required, found.timeline.interval, None if interval is None else round(interval)),
         bit_exact=_bits(found),
@@ -123,8 +131,17 @@ def collect(found: Findings) -> Report:
         fidelity=() if found.conversion is None else found.conversion.fidelity,
         accuracy=_accuracy(found),
         notes=_notes(found),
+        contract=contract_of(plan, found.timeline),
         sensitivity=found.sensitivity,
         vendor=vendor_report(found.graph, plan),
+        load=load_report(
+            found.request,
+            found.graph,
+            plan,
+            cycles=cycles,
+            interval=found.timeline.interval if interval is None else round(interval),
+            origin=Origin.PREDICTED if simulated is None else Origin.SIMULATED,
+        ),
     )
 
 
@@ -189,6 +206,8 @@ def _checks(found: Findings) -> tuple[CheckReport, ...]:
 
 def _reason(found: Findings, hop: Hop) -> str:
     """Return why an engine takes its time; one that works while its input still comes is said to."""
+    if hop.engine == "delay" and hop == found.timeline.critical_path[-1] and found.plan.latency_exact is not None:
+        return f"held back for exactly {found.plan.latency_exact:,} cycles"
     serial = {c.output for c in found.plan.choices if isinstance(c, Folded) and c.order == "input_serial"}
     waited_for = found.timeline.edge(hop.node).waited_for
     if hop.engine != "folded" or hop.node not in serial or waited_for is None:
@@ -250,6 +269,7 @@ def _notes(found: Findings) -> tuple[str, ...]:
             notes.append(f"{', '.join(result.changed_files)} differ from what was generated; {name} as they are.")
     if found.simulation is not None and found.simulation.first_mismatch:
         notes.append(f"First wrong bits: {found.simulation.first_mismatch}")
+    notes += payload_notes(found.request, found.graph)
     link = find_link(found.plan.link)
     if link.not_included:
         notes.append(f"Link {link.name} leaves out: {', '.join(link.not_included)}.")

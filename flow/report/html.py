@@ -7,6 +7,7 @@ import io
 from rich.console import Console
 from rich.terminal_theme import DEFAULT_TERMINAL_THEME
 
+from flow.report.load_picture import load_picture
 from flow.report.report import Report
 from flow.report.terminal import render
 from flow.report.tornado import tornado
@@ -30,4 +31,5 @@ def to_html(report: Report) -> bytes:
     )
     console.print(render(report, full=True))
     page = console.export_html(theme=DEFAULT_TERMINAL_THEME)
-    return page.replace("</body>", f"{waterfall(report)}\n{tornado(report.sensitivity)}</body>", 1).encode()
+    pictures = f"{waterfall(report)}\n{load_picture(report.load)}{tornado(report.sensitivity)}"
+    return page.replace("</body>", f"{pictures}</body>", 1).encode()

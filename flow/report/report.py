@@ -12,8 +12,11 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from flow.latency.budget import Origin, Verdict
+from flow.latency.bunches import BunchCrossings
 from flow.plan.sensitivity.figures import Sensitivity
 from flow.report.baselines import BaselineReport, HeadlineReport
+from flow.report.contract import ContractReport
+from flow.report.load import LoadReport
 from flow.report.planned import PlanReport
 from flow.report.vendor import VendorReport
 from flow.stored import load_stored
@@ -51,6 +54,7 @@ class LatencyReport:
     origin: Origin
     fixed_origin: Origin
     fixed_source: str
+    bunch_crossings: BunchCrossings | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +209,9 @@ class Report:
     accuracy: AccuracyReport | None
     notes: tuple[str, ...]
     headline: HeadlineReport | None = None
+    load: LoadReport | None = None
     vendor: VendorReport | None = None
+    contract: ContractReport | None = None
     sensitivity: Sensitivity | None = None
 
     @property

@@ -12,6 +12,8 @@ from rich.text import Text
 
 from flow.latency.budget import Verdict
 from flow.report.beside import beside
+from flow.report.contract import contract_rows
+from flow.report.load import render_load
 from flow.report.planned import EngineReport
 from flow.report.report import LatencyReport, Report, ResourceCounts
 from flow.report.sensitivity import render_sensitivity
@@ -77,6 +79,8 @@ def _latency(report: Report) -> Table:
     rows.add_row("= core", time_text(lat.core_ns), str(lat.origin))
     rows.add_row(f"+ link {_short(report.link)}", time_text(lat.fixed_ns), _link(lat))
     rows.add_row(Text("= total", "bold"), Text(time_text(lat.total_ns), "bold"), _of_budget(report))
+    for row in contract_rows(report.contract, lat.bunch_crossings, lat.origin):
+        rows.add_row(*row)
     if lat.best_ns is not None:
         rows.add_row("best reachable", time_text(lat.best_ns), "predicted, if its clock closes")
     seen = _seen(ii.cycles_predicted, ii.cycles_simulated)
@@ -262,6 +266,8 @@ def render(report: Report, *, full: bool = False) -> Group:
     blocks.append(_resources(report))
     if report.bit_exact is not None or report.checks:
         blocks.append(_verification(report))
+    if report.load is not None:
+        blocks.append(render_load(report.load))
     if report.baseline:
         blocks.append(beside(report.baseline, report.headline, report.boundary, full=full))
     if report.vendor is not None:

@@ -10,9 +10,9 @@ from flow.files import replace_folder, write_whole
 from flow.graph.graph import Graph
 from flow.graph.store import load_graph
 from flow.latency.timeline import timeline_to_json
+from flow.plan.freeze import check_built, plan_for
 from flow.plan.knobs import knobs_of
 from flow.plan.plan import Plan, plan_to_json, timeline_of
-from flow.plan.planner import make_plan
 from flow.project import Project
 from flow.report.tables import cycles_text
 from flow.rtl.design import Design, realize
@@ -42,11 +42,13 @@ def build(run: Context, *, renew: bool) -> None:
         return
     graph = load_graph(project.model)
     with run.progress.step("plan") as tell:
-        plan = make_plan(graph, run.request)
+        plan = plan_for(graph, run.request, run.frozen)
         cycles = timeline_of(graph, plan.choices, plan.traffic).latency
         tell(f"{cycles_text(cycles)} of {plan.clock.period_ns:.4g} ns, {plan.resources.lut:,} LUTs (predicted)")
     with run.progress.step("build: solve matrices, place registers, write SystemVerilog") as tell:
-        design = realize(graph, run.request, plan)
+        design = realize(graph, run.request, plan, revise=run.frozen is None)
+        if run.frozen is not None:
+            check_built(design.plan, design.timeline, design.slowest, run.frozen)
         _write(run, design)
         tell(
             f"{cycles_text(design.timeline.latency)}; longest segment {design.worst_ns:.3g} ns, "

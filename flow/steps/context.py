@@ -14,6 +14,11 @@ from flow.baseline.gpu import check_must_beat
 from flow.errors import UserError
 from flow.files import digest, digest_folder
 from flow.graph.store import to_json
+from flow.latency.arrival_file import read_arrivals
+from flow.latency.arrivals import is_file
+from flow.latency.queue import Overrun
+from flow.plan.freeze import Frozen, kept, load_frozen
+from flow.plan.load import LOADS
 from flow.plan.plan import load_plan
 from flow.plan.planner import boundary_of
 from flow.plan.request import Request, Spared
@@ -46,6 +51,15 @@ class Options:
     link: str | None = None
     boundary: str | None = None
     spare: tuple[Spared, ...] = ()
+    payload_in: str | None = None
+    payload_out: str | None = None
+    arrivals: str | None = None
+    buffer: int | None = None
+    overrun: Overrun | None = None
+    output_buffer: int | None = None
+    latency_exact: int | None = None
+    freeze: Path | None = None
+    bunch_crossings: bool = False
     config: Path | None = None
     vectors: str | None = None
     clip: bool = False
@@ -54,23 +68,24 @@ class Options:
     waves: bool = False
     netlist: bool = False
     route: bool = False
-    sensitivity: bool = False
     layers: str | None = None
     bits: str | None = None
     sparsity: str | None = None
     seed: int | None = None
     input_type: str | None = None
+    sensitivity: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Hold a run: its model, what is asked of it, its folder, and who is told of its progress."""
+    """Hold a run: its model, what is asked of it, its folder, who is told of its progress, and what it must keep."""
 
     subject: Subject
     request: Request
     options: Options
     project: Project
     progress: Progress
+    frozen: Frozen | None = None
 
     @property
     def config(self) -> Any:
@@ -128,7 +143,8 @@ class Context:
 
     def plan_digest(self) -> str:
         """Return what plan and hardware depend on."""
-        return digest(program(), self.project.model.read_bytes(), repr(asdict(self.request)))
+        frozen = "" if self.frozen is None else self.frozen.digest
+        return digest(program(), self.project.model.read_bytes(), repr(asdict(self.request.unloaded())), frozen)
 
     def hardware_digest(self) -> str:
         """Return what synthesis depends on: the RTL as it lies there, and the part in the plan."""
@@ -183,18 +199,41 @@ def open_context(options: Options, progress: Progress) -> Context:
     """Find the model and put its request together with the options; raise UserError for what is not there."""
     subject = chosen(options)
     options = replace(options, model=spelled(options))
-    names = ("budget", "rate", "part", "clock", "link", "boundary")
+    names = (
+        "budget",
+        "rate",
+        "part",
+        "clock",
+        "link",
+        "boundary",
+        "payload_in",
+        "payload_out",
+        *LOADS,
+        "latency_exact",
+    )
     request = subject.request.overridden(**{name: getattr(options, name) for name in names})
     if options.spare:
         request = replace(request, spare=options.spare)
+    if options.bunch_crossings:
+        request = replace(request, bunch_crossings=True)
     if options.link is not None and options.boundary is None:
         request = replace(request, boundary=None)  # the link's own
     if options.link is not None or options.boundary is not None:
         # the rows that the zoo's request names belong to its own link and boundary
         request = replace(request, must_beat=())
+    frozen = _frozen(options.freeze or request.freeze)
+    if frozen is not None:
+        named = {name: getattr(options, name) for name in ("part", "clock", "link", "boundary")}
+        request = kept(request, frozen, **named)
     check_must_beat(request.must_beat, boundary_of(request))
+    if request.arrivals is not None and is_file(request.arrivals):
+        read_arrivals(request.arrivals)  # a mistake in it must not show only after hours of work
     folder = options.out if options.out is not None else Path("hls_projects") / _folder_name(subject.name)
-    return Context(subject, request, options, Project(folder), progress)
+    return Context(subject, request, options, Project(folder), progress, frozen)
+
+
+def _frozen(path: Path | str | None) -> Frozen | None:
+    return None if path is None else load_frozen(Path(path))
 
 
 def _folder_name(name: str) -> str:

@@ -8,8 +8,8 @@ from flow.errors import UserError
 from flow.files import write_whole
 from flow.graph.store import load_graph
 from flow.latency.timeline import load_timeline
+from flow.plan.freeze import plan_for
 from flow.plan.plan import load_plan, timeline_of
-from flow.plan.planner import make_plan
 from flow.report.collect import Findings, collect
 from flow.report.report import Report, load_bulk, load_conversion, report_to_json
 from flow.rtl.signature import load_signature
@@ -26,11 +26,19 @@ OTHERS = (
 def show_budget(run: Context) -> Report:
     """Plan and report on the plan alone; nothing but the conversion is written."""
     graph = graph_of(run)
-    plan = make_plan(graph, run.request)
+    plan = plan_for(graph, run.request, run.frozen)
     conversion = None if run.is_graph else load_conversion(run.project.conversion)
-    timeline = timeline_of(graph, plan.choices, plan.traffic)
-    near = of_budget(run, graph, plan)
-    return collect(Findings(graph, plan, timeline, conversion, measured=measurements_of(run), sensitivity=near))
+    return collect(
+        Findings(
+            graph,
+            plan,
+            timeline_of(graph, plan.choices, plan.traffic),
+            conversion,
+            request=run.request,
+            measured=measurements_of(run),
+            sensitivity=of_budget(run, graph, plan),
+        )
+    )
 
 
 def show(run: Context) -> Report:
@@ -50,6 +58,7 @@ def show(run: Context) -> Report:
         load_plan(project.plan),
         load_timeline(project.timeline),
         load_conversion(project.conversion) if project.conversion.exists() else None,
+        request=run.request,
         measured=measurements_of(run),
         notes=() if project.ran_on("build", run.plan_digest()) else (OTHERS,),
     )
