@@ -76,10 +76,10 @@ def _name(path: Path) -> str:
 def _from_folder(folder: Path) -> Subject:
     request = load_request(folder / REQUEST)
     request = replace(request, measured=tuple(str(folder / name) for name in request.measured))
-    if request.model is None:
-        raise UserError(f"{folder / REQUEST}: the key 'model' names no file")
     if request.freeze is not None:
         request = replace(request, freeze=str(folder / request.freeze))
+    if request.model is None:
+        raise UserError(f"{folder / REQUEST}: the key 'model' names no file")
     paths = [folder / request.model] + ([folder / request.vectors] if request.vectors else [])
     for path in paths:
         if not path.is_file():

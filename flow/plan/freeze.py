@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
-from flow.device.links import find_link
+from flow.device.links import Boundary, find_link
 from flow.device.parts import find_part
 from flow.engines.beat import beat_of
 from flow.engines.dataflow import dataflow
@@ -71,7 +72,7 @@ def kept(request: Request, frozen: Frozen, **options: str | None) -> Request:
     options: what the command line asks of these; raises UserError where that is something else.
     """
     plan = frozen.plan
-    ours = {
+    ours: dict[str, Callable[[str], bool]] = {
         "part": lambda text: find_part(text).device == plan.part,
         "clock": lambda text: abs((parse_clock(text) or 0.0) - plan.clock.period_ns) < 1e-9 * plan.clock.period_ns,
         "link": lambda text: find_link(text).name == plan.link,
@@ -96,7 +97,7 @@ def kept(request: Request, frozen: Frozen, **options: str | None) -> Request:
         clock=f"{plan.clock.period_ns!r}ns",
         freeze=None,
         link=plan.link,
-        boundary=plan.boundary,
+        boundary=cast("Boundary", plan.boundary),
         latency_exact=None,
         must_beat=request.must_beat if same_link else (),
     )
