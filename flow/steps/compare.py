@@ -185,6 +185,7 @@ def planned_by(part: Part) -> object:
             package="",
             speed="",
             aliases=(),
+            slr=part.dies,
             transceivers=None,
             nextpnr_device=None,
             nextpnr_package=None,
