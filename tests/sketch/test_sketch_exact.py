@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 
 import numpy as np
 import pytest
@@ -50,7 +52,10 @@ def test_sums_of_a_chain_are_exact(bits):
     graph = to_graph(chain_sketch("33-17-16-5", bits))
     for node in graph.nodes:
         if isinstance(node, Dense):
-            check(node, graph.feeding(node)[0])
+            (x,) = graph.feeding(node)
+            check(node, x)
+            for weight, bias in product(*((kind.lo, kind.hi) for kind in (node.weight_type, node.bias_type))):
+                check(replace(node, weights=node.weights * 0 + weight, bias=node.bias * 0 + bias), x)
 
 
 def test_sums_and_averages_of_a_list_are_exact(tmp_path):

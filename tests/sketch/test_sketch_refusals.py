@@ -25,6 +25,7 @@ CHAIN = ("--layers", "16-8-5", "--bits", "6")
         (("--layers", "16-0-5", "--bits", "6"), ("0 is not from 1 to 65536",)),
         (("--layers", "1000000000-5", "--bits", "6"), ("--layers",)),
         (("--layers", "99999-5", "--bits", "6"), ("99999 is not from 1 to 65536",)),
+        (("--layers", "2049-2049", "--bits", "6"), ("4,198,401 weights up to here",)),
         (("--layers", "65536-65536", "--bits", "6"), ("layer 'dense1' (dense)", "4,194,304 are taken at most")),
         (("--layers", "-".join(["2"] * 300), "--bits", "6"), ("layers", "at most")),
         (("--layers", "16-8-5", "--bits", "1"), ("'1' is not a number from 2 to 24",)),

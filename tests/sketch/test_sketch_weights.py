@@ -51,3 +51,4 @@ def test_a_seed_repeats_and_another_does_not():
 def test_what_changes_in_one_layer_leaves_the_weights_of_the_others_alone():
     first, other = (kernels(to_graph(chain_sketch("8-8-8-4", bits))) for bits in ("5,5,5", "5,7,5"))
     assert [np.array_equal(a, b) for a, b in zip(first, other, strict=True)] == [True, False, True]
+    assert not np.array_equal(first[0], first[1])  # nor are they copies
