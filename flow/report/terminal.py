@@ -254,6 +254,12 @@ def _has_blocks(engine: EngineReport) -> bool:
     return (engine.products, engine.tables) != ("lut", "lut")
 
 
+def gpu_roofline(report: Report) -> str | None:
+    """Return what the roofline of the same work on a GPU says, None without one."""
+    roof = report.roofline
+    return None if roof is None else f"on {roof.device}: {time_text(roof.bound_ns)}. {roof.why}"
+
+
 def render(report: Report, *, full: bool = False) -> Group:
     """Return the whole report as a rich renderable; `full`: with every source at full length."""
     blocks: list[RenderableType] = [_heading(report), _latency(report), _path(report)]
@@ -272,9 +278,7 @@ def render(report: Report, *, full: bool = False) -> Group:
         blocks.append(beside(report.baseline, report.headline, report.boundary, full=full))
     if report.vendor is not None:
         blocks.append(vendor_table(report.vendor))
-    gpu = None
-    if report.roofline is not None:
-        gpu = f"on {report.roofline.device}: {time_text(report.roofline.bound_ns)}. {report.roofline.why}"
+    gpu = gpu_roofline(report)
     if report.sensitivity is not None:
         blocks.append(render_sensitivity(report.sensitivity, gpu))
     elif gpu is not None:
