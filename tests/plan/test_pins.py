@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +77,10 @@ def test_registers_are_as_pinned_and_stay_so_on_build() -> None:
         assert isinstance(second, Unrolled)
         assert (first.depth, second.depth) == (4, 3)
     assert built.timeline.latency == 7
+    # a build that could would add registers to what may not close
+    tight = replace(request, pins={"fc1": Pin(depth=1), "fc2": Pin(depth=1)})
+    hopeful = replace(make_plan(graph, tight), verdict=Verdict.MET)
+    assert realize(graph, tight, hopeful).timeline.latency == 2
     few = make_plan(graph, Request(part="LFE5U-25F", clock="4ns", pins={"fc1": Pin(depth=0), "fc2": Pin(depth=1)}))
     assert few.verdict is Verdict.MISSED  # the pins stand; the verdict says what they mean
 
@@ -86,14 +91,19 @@ def test_streamed_engines_are_pinned_with_what_computes_a_beat() -> None:
     assert isinstance(choice, Streamed)
     assert isinstance(choice.inner, Folded)
     assert choice.inner.reuse_factor == 6
-    assert isinstance(_planned(graph, {"conv": Pin(engine="unrolled")}, **SMALL)["conv"], Unrolled)
+    free = _planned(graph, {}, **SMALL, budget="100us")["conv"]
+    assert isinstance(free, Streamed)
+    assert isinstance(_planned(graph, {"conv": Pin(engine="unrolled")}, **SMALL, budget="100us")["conv"], Unrolled)
 
 
 @pytest.mark.parametrize(
     ("pins", "said"),
     [
         ({"d0": {"reuse_factor": 7}}, r"pins\.d0: reuse_factor = 7 is not there; the nearest: .*6, 8"),
-        ({"d0": {"p": 5, "q": 7, "order": "output_serial", "multiplier": "dsp_pair"}}, r"p = 5 is not there; the nearest: .*3, 4, 6"),
+        (
+            {"d0": {"p": 5, "q": 7, "order": "output_serial", "multiplier": "dsp_pair"}},
+            r"p = 5 is not there; the nearest: .*3, 4, 6",
+        ),
         ({"d0": {"products": "dsp"}}, r"pins\.d0: products = 'dsp' is not there; there is: lut"),
         ({"d9": {"depth": 1}}, r"pins\.d9: layers has no such node; did you mean d0 or d1"),
         ({"d0": {"depth": 1}, "layer 0": {"depth": 2}}, "pinned twice"),
