@@ -206,6 +206,22 @@ def test_what_cannot_be_kept_says_why():
         Rebuild.of(graph, request, plan).figures(swaps={k: wrong})
 
 
+def test_cones_that_follow_each_other_share_their_time_by_their_logic():
+    graph, request = PLANS["unrolled"]
+    plan = make_plan(graph, request)
+    first, second = plan.runs
+    cycles = timeline_of(graph, plan.choices).latency
+    # all registers at the end, as a planner may place them
+    late = (
+        replace(first, choice=replace(first.choice, depth=0), delay_ns=3.0),
+        replace(second, choice=replace(second.choice, depth=cycles), delay_ns=1.0),
+    )
+    path = path_of(graph, replace(plan, runs=late))
+    assert [share.cycles for share in path] == [0, cycles]
+    assert [share.share for share in path] == pytest.approx([0.75, 0.25])
+    assert sum(share.ns for share in path) == pytest.approx(cycles * plan.clock.period_ns)
+
+
 # ---- the sentence, on made-up figures ----
 
 BASE = Figures(40, 5.0, 200.0, 1, 1000, 500, 4, 0, Verdict.MET)

@@ -77,7 +77,8 @@ class Variation:
 class Share:
     """Give one part of the latency: an engine of the critical path, the input's arrival, or the link.
 
-    cycles: None for a link. share: of the total, a fraction.
+    cycles: its registers; None for a link. ns: cycles × period, but cones that follow each other share theirs by the
+    delay of their logic. share: of the total, a fraction.
     """
 
     name: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import groupby
 
+from flow.engines.unrolled import Unrolled
 from flow.graph.graph import Graph
 from flow.latency.budget import Verdict, required_interval
 from flow.plan.plan import Plan, timeline_of
@@ -18,15 +20,27 @@ Area = Callable[[Figures], float]
 
 
 def path_of(graph: Graph, plan: Plan) -> tuple[Share, ...]:
-    """Return the parts of the total latency: the critical path's engines, and what the link adds."""
+    """Return the parts of the total latency: the critical path's engines, and what the link adds.
+
+    Where the logic of cones goes on from one into the next, a register may stand anywhere in it: they share the time
+    between them by their logic's delay.
+    """
     timeline, period_ns, fixed_ns = (
         timeline_of(graph, plan.choices, plan.traffic),
         plan.clock.period_ns,
         plan.fixed_ns[1],
     )
     total_ns = timeline.latency * period_ns + fixed_ns
-    parts = [(hop.node, hop.engine, hop.cycles, hop.cycles * period_ns) for hop in timeline.critical_path if hop.cycles]
-    shares = [Share(name, kind, cycles, ns, ns / total_ns) for name, kind, cycles, ns in parts]
+    delays = {p.choice.output: p.delay_ns for p in plan.runs if isinstance(p.choice, Unrolled)}
+    shares = []
+    for is_cone, together in groupby(timeline.critical_path, key=lambda hop: hop.engine == "unrolled"):
+        hops = tuple(together)
+        whole = sum(hop.cycles for hop in hops) * period_ns
+        logic = sum(delays[hop.node] for hop in hops) if is_cone else 0.0
+        for hop in hops:
+            ns = whole * delays[hop.node] / logic if logic else hop.cycles * period_ns
+            if ns:
+                shares.append(Share(hop.node, hop.engine, hop.cycles, ns, ns / total_ns))
     if fixed_ns:
         shares.append(Share(plan.link.partition(":")[0], "link", None, fixed_ns, fixed_ns / total_ns))
     return tuple(shares)
