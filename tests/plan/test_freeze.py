@@ -23,6 +23,7 @@ from flow.plan.plan import plan_to_json
 from flow.plan.planner import make_plan
 from flow.plan.request import Request
 from flow.rtl.design import Design, realize
+from tests.commands import Command
 from tests.conformance.random_designs import RandomDesign, prove
 from tests.conformance.small_design import changed, small_graph
 from tests.networks import vectors
@@ -220,3 +221,30 @@ def test_what_the_frozen_run_cost_does_not_count(tmp_path: Path) -> None:
     assert replace(frozen, plan=replace(again.plan, clock=frozen.plan.clock)).digest == frozen.digest
     deeper = replace(frozen.plan.traffic, held=1)
     assert replace(frozen, plan=replace(frozen.plan, traffic=deeper)).digest != frozen.digest
+
+
+def test_the_command_keeps_refuses_and_skips(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    command = Command(monkeypatch, capsys)
+    graph = small_graph()
+    old, new, other, slow = (tmp_path / f"{name}.json" for name in ("old", "new", "other", "slow"))
+    old.write_bytes(to_json(_sparse(graph)))
+    new.write_bytes(to_json(_sparse(_retrained(graph, 3))))
+    slow.write_bytes(to_json(graph))
+    other.write_bytes(to_json(dense_network(8, 6, 4)))
+    asked = ("--part", "LFE5U-25F", "--clock", "6ns", "--latency-exact", "9")
+    assert command("build", old, *asked, "--out", "run").status == 0
+    frozen = ("--freeze", "run/timeline.json")
+    assert command("build", new, *frozen, "--out", "again").status == 0
+    assert Path("again/timeline.json").read_bytes() == Path("run/timeline.json").read_bytes()
+    assert command("budget", new, *frozen).status == 0
+    broken = command("build", slow, *frozen, "--out", "third")
+    assert broken.status == 3
+    assert "its longest segment" in broken.err
+    assert not Path("third/rtl").exists()
+    assert command("build", other, *frozen, "--out", "third").status == 2
+    # into the frozen run's own folder: the second build has nothing to do
+    assert command("build", new, *frozen, "--out", "run").status == 0
+    assert "nothing changed" in command("build", new, *frozen, "--out", "run").err
