@@ -40,8 +40,8 @@ class LoadPercentile:
     """Give one percentile, by nearest rank.
 
     waiting_ns: of the waits alone. total_ns: of the whole path from the arrival at the boundary to the result there,
-    with the link at its typical overhead. range_ns: where it surely lies, however the link's spread depends on
-    the waits; null where nothing published bounds it.
+    with the link at its typical overhead: less than the truth where the link varies. range_ns: where the truth surely
+    lies, however the link's spread depends on the waits; null where nothing published bounds it.
     """
 
     name: str
@@ -243,10 +243,10 @@ def payload_notes(request: Request | None, graph: Graph) -> tuple[str, ...]:
 def render_load(load: LoadReport) -> Group:
     """Return the load as a person reads it."""
     rows = table(
-        "results on time",
+        "percentile",
         "waiting",
-        "whole path",
-        "surely between",
+        "total, link at its typical",
+        "total, surely",
         title=f"Under load: {load.arrivals}",
         right=(1, 2),
         whole=(0, 3),

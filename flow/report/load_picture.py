@@ -57,7 +57,8 @@ def load_picture(load: LoadReport | None) -> str:
             side, shift = ("end", -8) if at_x > LEFT + across * 0.7 else ("start", 8)
             label = f"{row.name} {time_text(row.total_ns)}"
             parts.append(f'<text x="{at_x + shift:.1f}" y="{at_y - 6:.1f}" text-anchor="{side}">{label}</text>')
-    parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 10}" text-anchor="end">whole path at the boundary</text>')
+    said = "waiting, core, and the link at its typical overhead"
+    parts.append(f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 10}" text-anchor="end">{said}</text>')
     return "\n".join([*parts, "</svg>", ""])
 
 
