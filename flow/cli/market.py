@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -92,7 +93,9 @@ def compare_parts(asked: Asked, options: dict[str, Any]) -> None:
 
     as_json = options.pop("as_json")
     kind = None if asked.picture is None else picture_format(asked.picture)
-    market = compare_to(Options(**options), asked.parts, asked.sort, Progress(new_console(stderr=True)))
+    progress = Progress(new_console(stderr=True))
+    jobs = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    market = compare_to(Options(**options), asked.parts, sort=asked.sort, progress=progress, jobs=jobs)
     _write(market, asked, kind)
     if as_json:
         from flow.report.market import market_to_json

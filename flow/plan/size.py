@@ -21,7 +21,7 @@ from flow.plan.search import unrolled_resources
 class TooLarge(UserError):  # noqa: N818 — what is wrong, as the user reads it
     """Report a network that does not fit its part; least: what the smallest plan found takes, None where none was."""
 
-    def __init__(self, message: str, least: Resources | None) -> None:
+    def __init__(self, message: str, least: Resources | None = None) -> None:
         super().__init__(message)
         self.least = least
 
@@ -79,8 +79,7 @@ def streams_too_large(space: Space, plans: tuple[tuple[Planned, ...], ...]) -> U
     if not plans:
         return TooLarge(
             f"{space.graph.name}: no plan was found for {space.part.name}; some layer takes its whole input at once, "
-            "and its tensors are too large for that",
-            None,
+            "and its tensors are too large for that"
         )
     weights = Room.on(space.part, NO_LIMIT, NO_LIMIT).weights[0]
     least = min(plans, key=lambda plan: float(np.array(counted(_sum(plan))) @ weights))

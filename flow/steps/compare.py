@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from flow.device.boards import Board, boards
-from flow.device.delays import delay_tables, delays_of, has_delays
+from flow.device.delays import delay_tables, has_delays
 from flow.device.links import Link, check_reach, find_link
 from flow.device.parts import LISTED_ONLY, Part, find_part, parts
-from flow.engines.multiplier import dsp_shapes
 from flow.errors import UserError
 from flow.graph.graph import Graph
-from flow.latency.timeline import Timeline
-from flow.plan.plan import Plan, timeline_of
-from flow.plan.planner import make_plan, payloads
+from flow.plan.many import Outcome, plans_on
+from flow.plan.planner import payloads
 from flow.plan.request import Request
 from flow.plan.size import TooLarge
 from flow.progress import Progress
@@ -38,9 +36,6 @@ class Item:
         return self.part.device if self.board is None else self.board.name
 
 
-Outcome = tuple[Plan, Timeline] | UserError
-
-
 def catalogue(names: Sequence[str] = ()) -> tuple[Item, ...]:
     """Return the parts and boards of those names, each once; all of the catalogue without any."""
     known = {board.name: board for board in boards()}
@@ -53,7 +48,12 @@ def catalogue(names: Sequence[str] = ()) -> tuple[Item, ...]:
 
 
 def compare_to(
-    options: Options, names: Sequence[str] = (), sort: Sort = "latency", progress: Progress | None = None
+    options: Options,
+    names: Sequence[str] = (),
+    *,
+    sort: Sort = "latency",
+    progress: Progress | None = None,
+    jobs: int = 1,
 ) -> Market:
     """Convert the model if need be and compare parts for it; names: parts and boards, the whole catalogue without.
 
@@ -63,9 +63,9 @@ def compare_to(
     part = _roomiest(catalogue(names), link)
     run = open_context(replace(options, part=part or options.part), progress or Progress.silent())
     if run.is_graph:
-        return compare(run, names, sort)
+        return compare(run, names, sort=sort, jobs=jobs)
     with run.project.opened():
-        return compare(run, names, sort)
+        return compare(run, names, sort=sort, jobs=jobs)
 
 
 def _roomiest(items: Sequence[Item], link: Link) -> str | None:
@@ -82,31 +82,38 @@ def _beyond(link: Link, part: Part) -> str | None:
     return None
 
 
-def compare(run: Context, names: Sequence[str] = (), sort: Sort = "latency") -> Market:
+def compare(run: Context, names: Sequence[str] = (), *, sort: Sort = "latency", jobs: int = 1) -> Market:
     """Plan the run's network on parts and boards; its request's own part does not count."""
     if run.frozen is not None:
         raise UserError("a frozen timeline is that of one part; it does not go with a comparison of parts")
     graph = graph_of(run)
     items = catalogue(names)
     with run.progress.step(f"compare {len(items)} parts and boards") as tell:
-        market = compared(graph, run.request, items, sort, run.progress)
+        market = compared(graph, run.request, items, sort=sort, progress=run.progress, jobs=jobs)
         tell(f"{sum(o.verdict is not Standing.UNKNOWN for o in market.parts)} with a verdict")
     return market
 
 
 def compared(
-    graph: Graph, request: Request, items: Sequence[Item], sort: Sort = "latency", progress: Progress | None = None
+    graph: Graph,
+    request: Request,
+    items: Sequence[Item],
+    *,
+    sort: Sort = "latency",
+    progress: Progress | None = None,
+    jobs: int = 1,
 ) -> Market:
-    """Return the market of a graph; what cannot be planned keeps its row, with the reason."""
+    """Return the market of a graph; what cannot be planned keeps its row, with the reason.
+
+    jobs: as in `flow.plan.many.plans_on`.
+    """
     link = find_link(request.link)
     boundary = request.boundary or link.boundaries[0]
     inward, outward = payloads(graph, request)
-    told = progress or Progress.silent()
-    known: dict[object, Outcome] = {}
-    offers = []
-    for done, item in enumerate(items):
-        told.inner(item.name, done, len(items))
-        offers.append(_offer(graph, request, link, item, known))
+    told = (progress or Progress.silent()).inner
+    plannable = [item.name for item in items if has_delays(item.part) and _beyond(link, item.part) is None]
+    outcomes = plans_on(graph, request, plannable, told, jobs=jobs)
+    offers = tuple(_offer(graph, link, item, outcomes.get(item.name)) for item in items)
     return Market(
         format=FORMAT,
         model=graph.name,
@@ -119,11 +126,11 @@ def compared(
         payload_out_bytes=outward,
         clock=request.clock,
         sort=sort,
-        parts=ordered(tuple(offers), sort),
+        parts=ordered(offers, sort),
     )
 
 
-def _offer(graph: Graph, request: Request, link: Link, item: Item, known: dict[object, Outcome]) -> Offer:
+def _offer(graph: Graph, link: Link, item: Item, outcome: Outcome | None) -> Offer:
     part, board = item.part, item.board
     offer = Offer(
         part=part.name if board is not None or part.device in {p.device for p in parts()} else part.device,
@@ -145,12 +152,8 @@ def _offer(graph: Graph, request: Request, link: Link, item: Item, known: dict[o
     beyond = _beyond(link, part)
     if beyond is not None:
         return replace(offer, verdict=Standing.UNREACHABLE_LINK, reason=beyond)
-    if not has_delays(part):
+    if outcome is None:
         return replace(offer, reason=_no_delays(part))
-    key = planned_by(part)
-    if key not in known:
-        known[key] = _planned(graph, replace(request, part=item.name))
-    outcome = known[key]
     if isinstance(outcome, TooLarge):
         least = None if outcome.least is None else smallest_use(outcome.least, part)
         said = "even the smallest plan found takes more than may be used"
@@ -168,38 +171,3 @@ def _no_delays(part: Part) -> str:
     if known:
         return f"no delays are known for its speed grade {part.speed}; they are for {', '.join(known)}"
     return "its delays were not characterised"
-
-
-def planned_by(part: Part) -> object:
-    """Return all of a part that a plan depends on: parts for which it is equal have the same plan.
-
-    Left out are the names that are only shown, the sources, what place and route alone wants, and the speed grade,
-    for which the delays stand. A field that is new counts until it is named here.
-    """
-    return (
-        replace(
-            part,
-            name="",
-            title="",
-            device="",
-            package="",
-            speed="",
-            aliases=(),
-            slr=part.dies,
-            transceivers=None,
-            nextpnr_device=None,
-            nextpnr_package=None,
-            provenance=(),
-            board=None,
-        ),
-        delays_of(part),
-        dsp_shapes(part),
-    )
-
-
-def _planned(graph: Graph, request: Request) -> Outcome:
-    try:
-        plan = make_plan(graph, request)
-    except UserError as error:
-        return error
-    return plan, timeline_of(graph, plan.choices, plan.traffic)

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import pickle
 import sys
 from dataclasses import replace
 
@@ -15,15 +16,18 @@ from flow.device.parts import find_part, parts
 from flow.errors import MissingTool, UserError
 from flow.graph.store import to_json
 from flow.latency.budget import Origin
+from flow.plan import many
+from flow.plan.many import planned_by, plans_on
 from flow.plan.planner import make_plan
 from flow.plan.request import Request
+from flow.plan.size import TooLarge
 from flow.report.clock_reason import clock_reason
 from flow.report.market import Standing, market_from_json, market_to_csv, market_to_json, ordered
 from flow.report.market_picture import market_picture, picture_format
 from flow.report.market_table import print_market
 from flow.report.terminal import new_console
 from flow.steps import compare as comparing
-from flow.steps.compare import catalogue, compared, planned_by
+from flow.steps.compare import catalogue, compared
 from tests.commands import tiny_graph
 from tests.plan.graphs import dense_network
 
@@ -34,6 +38,13 @@ FEW = ("kv260", "u250", "xcvu13p", "v80", "kc705", "pynq-z1", "arty-a7-35")
 def market():
     """Return a tiny network on a few parts, behind a link that not all can have."""
     return compared(tiny_graph(), Request(budget="1us", rate="1MHz", link="ethernet10g"), catalogue(FEW))
+
+
+def make_too_large(graph):
+    """Return the error for a network on a part that cannot hold it."""
+    with pytest.raises(TooLarge) as raised:
+        make_plan(graph, Request(part="iCE40UP5K"))
+    return raised.value
 
 
 def by_name(market):
@@ -127,7 +138,7 @@ def test_a_refusal_for_another_reason_says_so(monkeypatch):
     def refuse(graph, request):
         raise UserError("the moon is full")
 
-    monkeypatch.setattr(comparing, "make_plan", refuse)
+    monkeypatch.setattr(many, "make_plan", refuse)
     market = compared(tiny_graph(), Request(), catalogue(("kv260",)))
     assert [(o.verdict, o.reason) for o in market.parts] == [(Standing.UNKNOWN, "the moon is full")]
     assert not market.holds
@@ -158,10 +169,29 @@ def test_nothing_is_planned_twice(monkeypatch):
         planned.append(request.part)
         return make_plan(graph, request)
 
-    monkeypatch.setattr(comparing, "make_plan", counted)
+    monkeypatch.setattr(many, "make_plan", counted)
     market = compared(tiny_graph(), Request(), catalogue(("xc7z020", "pynq-z1", "pynq-z2", "red-pitaya")))
     assert planned == ["xc7z020clg400-1", "red-pitaya"]
     assert len(market.parts) == 4
+
+
+def test_side_by_side_gives_what_in_turn_gives():
+    names = ("xczu3eg", "xck26", "xcku060")
+    graph, request, told = tiny_graph(), Request(budget="1us"), []
+    alone = plans_on(graph, request, names, lambda *_: None)
+    together = plans_on(graph, request, names, lambda *said: told.append(said), jobs=2)
+    assert [done for _, done, total in told] == list(range(3))
+    assert together.keys() == alone.keys()
+    for name in names:
+        assert together[name] == alone[name], name
+
+
+def test_a_refusal_survives_the_way_between_processes():
+    graph = dense_network(160, 160)
+    refused = make_too_large(graph)
+    again = pickle.loads(pickle.dumps(refused))
+    assert (str(again), again.least) == (str(refused), refused.least)
+    assert again.least is not None
 
 
 # ---- order ----
