@@ -30,7 +30,7 @@ from flow.graph.window import Window
 
 WIDE = FixedType(40, 16)  # 24 fraction bits: floats cannot tell
 IMAGE = (5, 7, 3)
-WINDOW = Window(5, 7, 3, (3, 2), (2, 1), (1, 0, 0, 1))
+WINDOW = Window(5, 7, 3, (3, 2), (2, 1), (2, 1, 0, 1))
 
 
 def codes(shape, seed=0):

@@ -24,6 +24,7 @@ from tests.commands import listing, save, tiny_graph
 from tests.frontend.fake_source import relu_net
 
 HOST = ("--link", "pcie_mmio")
+CORES = os.sched_getaffinity(0)
 
 
 @pytest.fixture
@@ -166,13 +167,12 @@ def test_the_cuda_path_captures_once_replays_and_waits_each_time(fpgaflow, here,
 def test_the_cpu_is_measured_pinned_and_reported(fpgaflow, here):
     if find_spec("onnxruntime") is None or find_spec("onnx") is None:
         pytest.skip("ONNX Runtime is not installed (the extra 'baseline')")
-    cores = os.sched_getaffinity(0)
     done = fpgaflow("baseline", "tiny.json", "--measure", "cpu", "--count", "200", "--warmup", "20", "--out", "run")
     assert done.status == 0, done.err
     path = here / "run" / "measured" / "cpu.json"
     found = load_measurement(path)
     assert found.pinned
-    assert os.sched_getaffinity(0) == cores, "the core is given back"
+    assert os.sched_getaffinity(0) == CORES, "the core is given back"
     assert [one.name for one in found.results] == ["ONNX Runtime on this CPU"]
     assert found.results[0].timing.p90_ns is not None
     assert found.results[0].timing.p99_ns is None, "200 calls show no 99th percentile"
@@ -183,11 +183,10 @@ def test_the_cpu_is_measured_pinned_and_reported(fpgaflow, here):
 
 
 def test_one_core_is_one_core():
-    before = os.sched_getaffinity(0)
     with one_core() as pinned:
         assert pinned
         assert len(os.sched_getaffinity(0)) == 1
-    assert os.sched_getaffinity(0) == before
+    assert os.sched_getaffinity(0) == CORES
 
 
 @pytest.mark.eda
