@@ -43,6 +43,12 @@ NAMED = st.sampled_from(
         "tiny.json",
         "7",
         "custom:boundary=core",
+        "poisson:1MHz,count=9",
+        "burst:3@1ns/1us,count=2",
+        "drop_old",
+        "256B",
+        "uart:3Mbaud",
+        "ethernet10g+udp",
         "-",
         "--",
     ]
@@ -51,6 +57,7 @@ NAMED = st.sampled_from(
 )
 WORDS = st.one_of(NAMED, st.text(max_size=12), st.from_regex(r"[0-9.e+-]{1,8} ?[a-zA-Zµ]{0,3}", fullmatch=True))
 OPTIONS = ("--budget", "--rate", "--part", "--clock", "--link", "--boundary", "--vectors", "--out", "--config")
+OPTIONS += ("--arrivals", "--buffer", "--overrun", "--output-buffer", "--payload-in", "--payload-out")
 GOALS = ("budget", "report", "build")
 
 

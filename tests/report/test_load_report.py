@@ -24,7 +24,7 @@ GRAPH = tiny_graph()  # 3 bytes in, 3 bytes out
 
 
 def loaded(cycles: int = 10, interval: int = 4, **asked: object) -> LoadReport:
-    request = Request(**{"clock": "200MHz", **asked})  # type: ignore[arg-type]
+    request = Request(**{"clock": "200MHz", **asked})
     plan = make_plan(GRAPH, request)
     found = load_report(request, GRAPH, plan, cycles=cycles, interval=interval, origin=Origin.PREDICTED)
     assert found is not None
