@@ -177,13 +177,14 @@ def _measured_row(
         f"least {timing.min_ns:,.0f} ns" + "".join(f", {text}" for text in percentiles),
         *([f"no factor: {reason}"] if reason else []),
     ]
+    machine = measurement.device if measurement.kind == "cpu" else f"{measurement.device}, {measurement.host}"
     return BaselineRow(
         name=name,
         ns=timing.p50_ns,
         range_ns=(timing.min_ns, timing.p50_ns if timing.p90_ns is None else timing.p90_ns),
         boundary=one.boundary,
         origin=Origin.MEASURED,
-        source=f"measured on {measurement.device}, {measurement.host}, with {measurement.software}, {measurement.date}",
+        source=f"measured on {machine}, with {measurement.software}, {measurement.date}",
         note="; ".join(said),
         comparable=not reason,
         parts=(Part(one.name, timing.p50_ns, (timing.min_ns, timing.p50_ns), Origin.MEASURED, "median"),),

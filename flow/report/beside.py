@@ -20,7 +20,7 @@ def beside(
     """
     lines: list[RenderableType] = []
     shown = [row for row in rows if full or not row.detail]
-    made = table("baseline", "time", "boundary", "this design", title="Beside a GPU", right=(1,), whole=(2, 3))
+    made = table("baseline", "time", "boundary", "this design", title="Beside GPUs and CPUs", right=(1,), whole=(2, 3))
     sources = list(dict.fromkeys(row.source for row in shown))
     for row in shown:
         compared = Text("–" if row.factor is None else factor_text(row.factor))
