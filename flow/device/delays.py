@@ -30,6 +30,8 @@ class Delays:
     dsp_register_ns: the longest part between two registers of a multiplier whose M register is used, routing to its
     operands included; register_ns comes on top. None: the part has no such block, Yosys 0.70 does not use it so, or no
     delay of it is known. block_source: where these three come from, block_grade: as grade; "" where all are None.
+    clock_mhz: the fastest clock that the part's clock buffers carry, whatever the logic between; None where no source
+    gives it. clock_source: where that comes from.
     Delays are equal when their figures are: what is worked out from some serves all parts with the same.
     """
 
@@ -46,6 +48,13 @@ class Delays:
     dsp_register_ns: float | None = None
     block_source: str = field(default="", compare=False)
     block_grade: str = field(default="", compare=False)
+    clock_mhz: float | None = None
+    clock_source: str = field(default="", compare=False)
+
+    @property
+    def least_period_ns(self) -> float:
+        """Return the period of the fastest clock that the part's clock buffers carry, 0 where that is not known."""
+        return 0.0 if self.clock_mhz is None else 1e3 / self.clock_mhz
 
 
 @dataclass(frozen=True, slots=True)

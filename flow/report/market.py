@@ -103,7 +103,8 @@ class Utilization:
 class MarketClock:
     """Give the period that all nanoseconds are counted in, what place and route may need, and why it is no shorter.
 
-    origin: of the period. range_origin, grade, source: of the range, and of the delays that it comes from.
+    origin: of the period. range_origin, grade, source: of the range, and of the delays that it comes from. limit_mhz:
+    the most that the part's clock buffers carry, None where no source gives it.
     """
 
     period_ns: float
@@ -113,6 +114,8 @@ class MarketClock:
     why: str
     grade: str
     source: str
+    limit_mhz: float | None
+    limit_source: str
 
 
 @dataclass(frozen=True, slots=True)

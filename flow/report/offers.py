@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Literal
 
 from flow.device.boards import Board
-from flow.device.delays import delays_of
+from flow.device.delays import Delays, delays_of
 from flow.device.links import Link
 from flow.device.parts import LISTED_ONLY, Part
 from flow.engines.engine import Resources
@@ -67,9 +67,9 @@ def unchecked(part: Part, board: Board | None, link: Link) -> tuple[str, ...]:
 def planned_offer(offer: Offer, graph: Graph, outcome: tuple[Plan, Timeline], link: Link, part: Part) -> Offer:
     """Return the offer with what its plan says."""
     plan, timeline = outcome
-    clock, cycles = plan.clock, timeline.latency
+    clock, cycles, delays = plan.clock, timeline.latency, delays_of(part)
     core_ns = cycles * clock.period_ns
-    fastest, slowest = _periods(clock)
+    fastest, slowest = _periods(clock, delays)
     core_range = (cycles * fastest, cycles * slowest)
     least, fixed_ns, most = plan.fixed_ns
     required = required_interval(plan.rate_hz, clock.period_ns)
@@ -89,27 +89,31 @@ def planned_offer(offer: Offer, graph: Graph, outcome: tuple[Plan, Timeline], li
         total_range_ns=(core_range[0] + least, core_range[1] + most),
         best_ns=plan.best_ns,
     )
-    verdict = STANDINGS[plan.verdict]
+    verdict = Standing.MISSED if _too_fast(clock, delays) else STANDINGS[plan.verdict]
     return replace(
         offer,
         verdict=verdict,
-        reason="" if verdict is Standing.MET else _missed_because(plan, latency, interval),
+        reason="" if verdict is Standing.MET else _missed_because(plan, latency, interval, delays),
         latency=latency,
         ii=interval,
         utilization=_utilization("plan", plan.resources, part),
-        clock=_clock(graph, plan, part),
+        clock=_clock(graph, plan, delays),
     )
 
 
-def _periods(clock: Clock) -> tuple[float, float]:
+def _too_fast(clock: Clock, delays: Delays) -> bool:
+    return clock.period_ns * (1 + 1e-9) < delays.least_period_ns
+
+
+def _periods(clock: Clock, delays: Delays) -> tuple[float, float]:
     """Return the fastest and the slowest period that a build may end with; an asked one is not undercut."""
-    fastest, slowest = clock.range_ns
+    fastest, slowest = (max(end, delays.least_period_ns) for end in clock.range_ns)
     if clock.origin is Origin.ASKED:
         return clock.period_ns, max(clock.period_ns, slowest)
     return min(fastest, clock.period_ns), max(slowest, clock.period_ns)
 
 
-def _missed_because(plan: Plan, latency: MarketLatency, interval: MarketInterval) -> str:
+def _missed_because(plan: Plan, latency: MarketLatency, interval: MarketInterval, delays: Delays) -> str:
     """Say what stands against a plan: latency, rate or clock."""
     said = []
     fastest, slowest = plan.clock.range_ns
@@ -117,6 +121,11 @@ def _missed_because(plan: Plan, latency: MarketLatency, interval: MarketInterval
         said.append(f"{time_text(latency.total_ns)} of a budget of {time_text(plan.budget_ns)}")
     if interval.required is not None and interval.cycles > interval.required:
         said.append(f"an inference every {interval.cycles:,} cycles, the rate asks for one every {interval.required:,}")
+    if _too_fast(plan.clock, delays):
+        said.append(
+            f"a clock of {1e3 / plan.clock.period_ns:,.4g} MHz, where the part's clock buffers carry at most "
+            f"{delays.clock_mhz:,.4g} MHz"
+        )
     if not plan.clock.closes:
         needs = f"{fastest:.3g} to {slowest:.3g} ns"
         said.append(f"the period of {plan.clock.period_ns:.3g} ns may not be reached (predicted {needs})")
@@ -136,8 +145,7 @@ def _utilization(of: Literal["plan", "smallest"], taken: Resources, part: Part) 
     return Utilization(of, Origin.PREDICTED, **uses)
 
 
-def _clock(graph: Graph, plan: Plan, part: Part) -> MarketClock:
-    delays = delays_of(part)
+def _clock(graph: Graph, plan: Plan, delays: Delays) -> MarketClock:
     return MarketClock(
         period_ns=plan.clock.period_ns,
         range_ns=plan.clock.range_ns,
@@ -146,4 +154,6 @@ def _clock(graph: Graph, plan: Plan, part: Part) -> MarketClock:
         why=clock_reason(graph, plan, delays),
         grade=delays.grade,
         source=" ".join(delays.source.split()),
+        limit_mhz=delays.clock_mhz,
+        limit_source=delays.clock_source.strip(),
     )

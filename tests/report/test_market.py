@@ -106,7 +106,10 @@ def test_the_sum_and_its_range(market):
         assert latency.core_ns == pytest.approx(latency.cycles * clock.period_ns)
         assert latency.total_ns == pytest.approx(latency.core_ns + latency.fixed_ns)
         assert latency.core_range_ns == pytest.approx(
-            (latency.cycles * clock.range_ns[0], latency.cycles * max(clock.period_ns, clock.range_ns[1]))
+            (
+                latency.cycles * max(clock.range_ns[0], 1e3 / (clock.limit_mhz or 1e9)),
+                latency.cycles * max(clock.period_ns, clock.range_ns[1]),
+            )
         )
         assert latency.total_range_ns[0] <= latency.total_ns <= latency.total_range_ns[1]
         assert (latency.origin, latency.fixed_origin) == (Origin.PREDICTED, Origin.PUBLISHED)
@@ -123,6 +126,17 @@ def test_an_asked_clock_is_not_undercut_but_may_not_be_reached():
     assert "the period of 1 ns may not be reached" in offer.reason
     (given,) = compared(tiny_graph(), Request(link="custom:in_ns=5,boundary=core"), catalogue(("kv260",))).parts
     assert given.latency.fixed_origin is Origin.ASKED
+
+
+def test_no_clock_is_faster_than_the_parts_clock_buffers():
+    graph = dense_network(4, 3, bits=3)
+    (offer,) = compared(graph, Request(clock="1.1ns"), catalogue(("xcvu13p",))).parts
+    assert offer.verdict is Standing.MISSED
+    assert "a clock of 909.1 MHz, where the part's clock buffers carry at most 775 MHz" in offer.reason
+    assert offer.clock.limit_mhz == 775
+    assert "DS922" in offer.clock.limit_source
+    (free,) = compared(graph, Request(rate="500MHz"), catalogue(("xcvu13p",))).parts
+    assert free.latency.core_range_ns[0] >= free.latency.cycles * 1e3 / 775 * (1 - 1e-9)
 
 
 def test_a_network_that_does_not_fit_keeps_its_row_with_the_smallest_footprint():
