@@ -120,5 +120,5 @@ def _why(work: int, least: float, period_ns: float, *, cycles: int, interval: in
         f"other: alone it keeps {least / max(cycles, 1):.2%} of them busy. The next inference may follow {every}; that "
         f"raises the rate and shortens no latency. At batch 1 each of the {work:,} products reads a weight of its own: "
         "there is no reuse that a memory's bandwidth could be saved by, so weights lie beside their multipliers. And "
-        f"no roofline has fixed costs in it: {fixed_ns:,.4g} ns of link, and the registers that every sum passes."
+        f"no roofline has fixed costs in it: {fixed_ns:,.0f} ns of link, and the registers that every sum passes."
     )

@@ -11,7 +11,9 @@ from flow.plan.sensitivity.limits import signed
 WIDTH, LEFT, MIDDLE, RIGHT = 960, 250, 70, 45
 HEAD, ROW, BAR, FOOT = 74, 30, 9, 42
 MOST_ROWS = 18
-MORE, LESS = "#c05a1e", "#1f6f9f"
+MORE, LESS = ("#c05a1e", "#e3b495"), ("#1f6f9f", "#94bdd4")
+"""Colours of all else kept, and of planned anew."""
+GREY = "#555555", "#b5b5b5"
 _NAMES = {"weight_bits": "weights of {}", "activation_bits": "results of {}", "reuse": "reuse of {}"}
 _STEPS = {"weight_bits": "±1 bit", "activation_bits": "±1 bit", "reuse": "double, half"}
 
@@ -23,6 +25,7 @@ class _Swing:
     label: str
     kept: tuple[tuple[bool, float, int], ...]
     anew: tuple[tuple[bool, float, int], ...]
+    is_link: bool = False
 
     @property
     def reach(self) -> tuple[float, int]:
@@ -41,7 +44,8 @@ def tornado(found: Sensitivity | None) -> str:
         return ""
     height = HEAD + ROW * len(swings) + FOOT
     panel = (WIDTH - LEFT - MIDDLE - RIGHT) / 2
-    most_ns = max(swing.reach[0] for swing in swings) or 1.0
+    # a link may be a thousand times slower than all else: its bar ends where the panel does
+    most_ns = max([s.reach[0] for s in swings if not s.is_link] or [s.reach[0] for s in swings]) or 1.0
     most_lut = max(swing.reach[1] for swing in swings) or 1
     centres = (LEFT + panel / 2, LEFT + panel * 1.5 + MIDDLE)
     # room for the numbers at the ends of the bars
@@ -61,31 +65,36 @@ def tornado(found: Sensitivity | None) -> str:
     for k, swing in enumerate(swings):
         y = HEAD + k * ROW
         parts.append(f'<text x="{LEFT - 10}" y="{y + 15}" text-anchor="end">{escape(swing.label)}</text>')
-        for values, top, opacity in ((swing.kept, y, 1.0), (swing.anew, y + BAR + 2, 0.5)):
+        for sense, (values, top) in enumerate(((swing.kept, y), (swing.anew, y + BAR + 2))):
             for place, (centre, scale) in enumerate(zip(centres, scales, strict=True)):
                 moves = [(is_more, value[place]) for is_more, *value in values]
-                parts += _bars(moves, centre, scale, top, opacity)
+                parts += _bars(moves, centre, (scale, panel / 2 - 42), top, sense)
     parts += [*_legend(height - 16), "</svg>", ""]
     return "\n".join(parts)
 
 
-def _bars(moves: list[tuple[bool, float]], centre: float, scale: float, top: float, opacity: float) -> list[str]:
-    """Draw the bars of one line, the longest first so that none hides another, with the numbers at the far ends."""
+def _bars(
+    moves: list[tuple[bool, float]], centre: float, scale: tuple[float, float], top: float, sense: int
+) -> list[str]:
+    """Draw the bars of one line, the longest first so that none hides another, with the numbers at the far ends.
+
+    scale: pixels for one, and the most that a bar may have; one that would be longer has » behind its number.
+    """
     parts = []
     ends: dict[bool, float] = {}
     for is_more, value in sorted(moves, key=lambda move: -abs(move[1])):
-        width = abs(value) * scale
+        width = min(abs(value) * scale[0], scale[1])
         if width < 0.5:
             continue
         x = centre if value > 0 else centre - width
-        colour = MORE if is_more else LESS
-        parts.append(
-            f'<rect x="{x:.1f}" y="{top}" width="{width:.1f}" height="{BAR}" fill="{colour}" fill-opacity="{opacity}"/>'
-        )
+        colour = (MORE if is_more else LESS)[sense]
+        parts.append(f'<rect x="{x:.1f}" y="{top}" width="{width:.1f}" height="{BAR}" fill="{colour}"/>')
         ends.setdefault(value > 0, value)
     for right, value in ends.items():
-        x, anchor = (centre + abs(value) * scale + 3, "start") if right else (centre - abs(value) * scale - 3, "end")
+        end = min(abs(value) * scale[0], scale[1]) + 3
+        x, anchor = (centre + end, "start") if right else (centre - end, "end")
         number = signed(round(value) if abs(value) >= 1000 else float(f"{value:.3g}"))
+        number += " »" if abs(value) * scale[0] > scale[1] * 1.001 else ""
         place = f'x="{x:.1f}" y="{top + BAR - 0.5}" text-anchor="{anchor}"'
         parts.append(f'<text {place} font-size="9.5" fill="#444">{number}</text>')
     return parts
@@ -109,20 +118,20 @@ def _swings(variations: tuple[Variation, ...]) -> list[_Swing]:
             for outcome, values in ((variation.as_built, kept), (variation.replanned, anew)):
                 if outcome.delta is not None and outcome.figures is not None and outcome.figures.fits:
                     values.append((k == 0, outcome.delta.ns, outcome.delta.lut))
-        found.append(_Swing(label, tuple(kept), tuple(anew)))
+        found.append(_Swing(label, tuple(kept), tuple(anew), members[0].what == "link"))
     return found
 
 
 def _legend(y: float) -> list[str]:
     entries = (
-        (MORE, 1.0, "more bits or reuse, faster clock; other budget, link, store"),
-        (LESS, 1.0, "less"),
-        ("#666666", 1.0, "upper line: all else kept"),
-        ("#666666", 0.5, "lower line: planned anew"),
+        (MORE[0], "more bits or reuse, faster clock; other budget, link, store"),
+        (LESS[0], "less"),
+        (GREY[0], "upper line: all else kept"),
+        (GREY[1], "lower line: planned anew"),
     )
     parts, x = [], 12.0
-    for colour, opacity, text in entries:
-        parts.append(f'<rect x="{x:.0f}" y="{y - 9}" width="11" height="11" fill="{colour}" fill-opacity="{opacity}"/>')
+    for colour, text in entries:
+        parts.append(f'<rect x="{x:.0f}" y="{y - 9}" width="11" height="11" fill="{colour}"/>')
         parts.append(f'<text x="{x + 16:.0f}" y="{y}" fill="#444">{text}</text>')
         x += 44 + 6.2 * len(text)
     return parts

@@ -59,7 +59,7 @@ def limiter_of(plan: Plan, base: Figures, path: tuple[Share, ...]) -> Limiter:
     longest = max(path, key=lambda share: share.ns, default=None)
     if longest is None:
         return Limiter("engine", "", 0.0, 0.0, "nothing: there is no register on the way")
-    share = f"({longest.share:.0%} of {base.total_ns:,.4g} ns)"
+    share = f"({longest.share:.0%} of {number(base.total_ns)} ns)"
     match longest.kind:
         case "link":
             return Limiter("link", longest.name, longest.ns, longest.share, f"link {longest.name} {share}")
@@ -101,9 +101,9 @@ def cheapest_of(
     _, _, k, sense, _ = min(found)
     if level < LEVEL[Verdict.MISSED]:
         target = max(one[4] for one in found)
-        return Cheapest(target, f"{target:,.4g} ns", k, sense)
+        return Cheapest(target, f"{number(target)} ns", k, sense)
     if late:
-        return Cheapest(plan.budget_ns, f"{plan.budget_ns:,.4g} ns", k, sense)
+        return Cheapest(plan.budget_ns, f"{number(plan.budget_ns or 0.0)} ns", k, sense)
     return Cheapest(None, "meet what is asked", k, sense)
 
 
@@ -151,7 +151,12 @@ def delta_words(delta: Delta) -> str:
     return f"{signed(delta.ns)} ns for {' and '.join(areas)}"
 
 
+def number(value: float) -> str:
+    """Write a number with four significant digits, or all before its point."""
+    return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
+
+
 def signed(value: float) -> str:
     """Write a number with its sign; a true minus stands before negative ones."""
-    text = f"{abs(value):,}" if isinstance(value, int) else f"{abs(value):,.4g}"
+    text = f"{value:,}".lstrip("-") if isinstance(value, int) else number(abs(value))
     return "±0" if text == "0" else f"{'+' if value > 0 else '−'}{text}"

@@ -13,7 +13,7 @@ from flow.plan.planner import make_plan
 from flow.plan.rebits import activations_of, weights_of
 from flow.plan.request import Request
 from flow.plan.sensitivity.figures import Figures, Sensitivity, figures_of
-from flow.plan.sensitivity.limits import cheapest_of, limiter_of, path_of, sentence_of
+from flow.plan.sensitivity.limits import cheapest_of, limiter_of, number, path_of, sentence_of
 from flow.plan.sensitivity.rebuild import Rebuild
 from flow.plan.sensitivity.variations import Tell, Varied
 
@@ -67,7 +67,7 @@ def _notes(request: Request, base: Figures, fresh: Figures) -> tuple[str, ...]:
     notes = []
     if base != fresh:
         notes.append(
-            f"Planned anew, the request gives {fresh.cycles:,} cycles, {fresh.total_ns:,.4g} ns and {fresh.lut:,} "
+            f"Planned anew, the request gives {fresh.cycles:,} cycles, {number(fresh.total_ns)} ns and {fresh.lut:,} "
             "LUTs; what is replanned is compared with that, what is kept as built with the plan itself."
         )
     if request.latency_exact is not None:

@@ -25,6 +25,7 @@ from flow.plan.rebits import (
 )
 from flow.plan.request import Request
 from flow.plan.sensitivity.figures import Figures, Outcome, Variation, What, figures_of, found
+from flow.plan.sensitivity.limits import number
 from flow.plan.sensitivity.rebuild import CannotBuildError, Rebuild
 
 CLOCKS = (0.8, 1.25)
@@ -141,7 +142,7 @@ class Varied:
             yield Change(
                 "budget",
                 "budget",
-                f"budget of {budget_ns:,.4g} ns ({share:.0%})",
+                f"budget of {number(budget_ns)} ns",
                 self.graph,
                 self.request.overridden(budget=f"{budget_ns!r}ns"),
                 None,
@@ -160,7 +161,7 @@ class Varied:
             yield Change(
                 "link",
                 link.name,
-                f"link {self.plan.link.partition(':')[0]} → {link.name}",
+                f"link {link.name}",
                 self.graph,
                 request,
                 lambda name=link.name: self.rebuild.figures(link=name),  # type: ignore[misc]
