@@ -46,7 +46,7 @@ def test_every_field_is_described_once_with_its_default() -> None:
         assert len(told[field.name][4]) > 10
 
 
-@pytest.mark.parametrize("row", _rows("Fields"), ids=lambda row: row[0].strip("`"))
+@pytest.mark.parametrize("row", tuple(_rows("Fields")), ids=lambda row: row[0].strip("`"))
 def test_every_example_is_accepted_and_says_something(row: list[str], tmp_path: Path) -> None:
     name, example = _code(row[0]), _code(row[3])
     path = tmp_path / "request.toml"
