@@ -15,8 +15,12 @@ import pytest
 
 from flow.baseline.measured import load_measurement, measurement_to_json
 from flow.baseline.work import fingerprint
+from flow.errors import UserError
 from flow.frontend.csim_timing import time_csim
+from flow.progress import Progress
+from flow.steps.context import Options, open_context
 from flow.steps.measure import cpu, gpu
+from flow.steps.measure import measure as module
 from flow.steps.measure.machine import one_core
 from tests.baseline.fake_torch import Calls, fake_torch
 from tests.baseline.test_timing import measurement
@@ -196,3 +200,22 @@ def test_hls4mls_program_times_each_inference(tmp_path):
     times = time_csim(model, tmp_path / "net", (raw,), count=150, warmup=10)
     assert times.shape == (150,)
     assert (times > 0).all()
+
+
+def test_a_program_that_does_not_compile_leaves_the_rest(here, monkeypatch):
+    if find_spec("onnxruntime") is None or find_spec("onnx") is None:
+        pytest.skip("ONNX Runtime is not installed (the extra 'baseline')")
+
+    def fails(*_words):
+        raise UserError("hls4ml's C++ does not compile: error")
+
+    said: list[str] = []
+    monkeypatch.chdir(here)
+    monkeypatch.setattr(module, "_in_cpp", fails)
+    monkeypatch.setattr(Progress, "warn", lambda _self, text: said.append(text))
+    run = open_context(Options("tiny.json"), Progress.silent())
+    monkeypatch.setattr(type(run), "is_graph", False)
+    results, software = module._on_cpu(run, tiny_graph(), count=20, warmup=2)
+    assert [one.name for one in results] == ["ONNX Runtime on this CPU"]
+    assert "g++" not in software
+    assert "does not compile" in said[0]
