@@ -14,7 +14,7 @@ from flow.report.market_picture import market_picture
 from flow.report.tables import time_text
 
 HERE = Path(__file__).parent
-ASKED = "jet_tagger --budget 5us --rate 1MHz --link ethernet10g"
+ASKED = "jet_tagger --budget 5us --rate 1MHz --link ethernet10g --clock auto"
 COMMAND = ["-c", "from flow.cli import main; main()", "budget", *ASKED.split(), "--all-parts", "--json"]
 BEGIN, END = "<!-- made by docs/buying.py -->", "<!-- end -->"
 
