@@ -86,7 +86,9 @@ def _reasons(found: Sensitivity) -> list[str]:
     for variation in found.variations:
         for how, outcome in ((AS_BUILT, variation.as_built), (ANEW, variation.replanned)):
             other = variation.replanned if how == AS_BUILT else variation.as_built
-            if outcome.figures is None and outcome.why and (how == ANEW or other.figures is None):
+            # a budget, or a cone that would be folded, says nothing new each time
+            telling = how == ANEW or other.figures is None or variation.retrain
+            if outcome.figures is None and outcome.why and telling:
                 said.append(f"{variation.change}, rest {how}: {outcome.why}.")
     return said
 
