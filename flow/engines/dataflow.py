@@ -98,7 +98,7 @@ def sources_of(graph: Graph, choice: Choice) -> tuple[str, ...]:
     return tuple(dict.fromkeys(e for name in choice.nodes for e in graph.node(name).inputs if e not in inside))
 
 
-def _wanted(choice: Choice, k: int) -> Wants:
+def wanted(choice: Choice, k: int) -> Wants:
     """Return in which beats a choice wants its k-th input."""
     return Wants(choice.lanes_in[k], choice.pace) if isinstance(choice, Streamed) else choice.wants
 
@@ -143,7 +143,7 @@ class Assembly:
     def add(self, choice: Choice) -> None:
         """Add a choice whose inputs are there; raise ValueError where it cannot take their beats."""
         sources = sources_of(self.graph, choice)
-        inputs = tuple(self._edge(source, _wanted(choice, k)) for k, source in enumerate(sources))
+        inputs = tuple(self._edge(source, wanted(choice, k)) for k, source in enumerate(sources))
         if self.separate and len(inputs) > 1:
             inputs = self._together(inputs, choice.output)
         self._add(choice, choice.output, choice.output, choice.lanes_out, inputs)

@@ -16,10 +16,8 @@ from flow.engines.reducer import Reducer
 from flow.engines.streamed_cost import streamed_resources
 from flow.graph.nodes import Dense
 from flow.latency.timeline import Edge
-from flow.plan.frontier import NO_LIMIT, Room
-from flow.plan.options import Options, Segment, Space, cone_ways
+from flow.plan.options import Options, Segment, Space, cone_ways, unrolled_resources
 from flow.plan.plan import Planned
-from flow.plan.search import unrolled_resources
 
 SHORT_ROW = 4
 """Beats of a row up to which the rows above lie in registers."""
@@ -121,9 +119,8 @@ class StreamedWays:
         kept = [name for name in run if name in inner[:count]]
         head, rest = run[: len(kept)], run[len(kept) :]
         space = _beat_space(self.space, head, pixels)
-        room = Room.on(space.part, NO_LIMIT, pace, spare=space.spare)
         behind = tuple(self._cones(rest, self._pixels(head, matrix.n_out), None)) if rest else (Way((), 0.0),)
-        for option in Options(space, self.segment.within_ns, strict=True).of(space.runs[0], room):
+        for option in Options(space, self.segment.within_ns, strict=True).of(space.runs[0], pace):
             fold = option.choice
             if fold.order != "output_serial" or fold.n_out % fold.q:
                 continue

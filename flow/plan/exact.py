@@ -16,8 +16,8 @@ from flow.engines.dataflow import dataflow
 from flow.errors import Missed, UserError
 from flow.graph.graph import Graph
 from flow.plan.advice import share_of_limiter
-from flow.plan.frontier import area_of
-from flow.plan.mixed import planned_converters
+from flow.plan.candidate import planned_converters
+from flow.plan.footprint import area_of
 from flow.plan.plan import Plan, timeline_of
 from flow.plan.request import Request
 

@@ -24,7 +24,7 @@ from flow.graph.node import Node
 from flow.graph.store import load_graph
 from flow.latency.timeline import Timeline, load_timeline, timeline_to_json
 from flow.plan.exact import held
-from flow.plan.frontier import KINDS, area_of
+from flow.plan.footprint import KINDS, area_of
 from flow.plan.plan import Plan, Planned, load_plan, timeline_of
 from flow.plan.planner import Target, assemble, make_plan, target_of
 from flow.plan.priced import priced, worst_of

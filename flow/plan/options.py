@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
+from typing import TypeVar
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from flow.engines.lower import runs
 from flow.graph.graph import Graph
 from flow.graph.nodes import Dot, Embedding, LayerNorm, LegacySoftmax, Merge, Softmax, Table
 from flow.latency.schedule import Schedule
-from flow.plan.frontier import KINDS, Room, counted
+from flow.plan.footprint import NO_LIMIT
 from flow.plan.pins import NO_PINS, Pins
 from flow.plan.reuse import Reuse, wishes
 
@@ -133,12 +134,6 @@ class Space:
         return max((self.estimate(nodes).step_ns for nodes in cones if nodes), default=0.0)
 
 
-def _has_room(choice: Folded, room: Room) -> bool:
-    """Tell whether a choice is short and lean enough even with the fewest registers."""
-    overlapped = choice.groups_out if choice.order == "input_serial" else choice.reuse_factor
-    return overlapped + choice.fill - 1 <= room.cycles and choice.reuse_factor <= room.interval
-
-
 def space_of(graph: Graph, part: Part, delays: Delays, spare: tuple[str, ...] = (), pins: Pins = NO_PINS) -> Space:
     """Return what can be planned for a graph on a part; spare: resources to be sparing with; pins: as asked."""
     groups = runs(graph)
@@ -185,20 +180,21 @@ class Options:
         self.space, self.within_ns, self.strict = space, within_ns, strict
         self.known: dict[tuple[str, int, str, str, int], tuple[Folded, float]] = {}
 
-    def of(self, run: tuple[str, ...], room: Room) -> tuple[Option, ...]:
-        """Return the options for the head of a run.
-
-        Of choices that take and give the same beats in the same cycles those remain that some weighting prefers.
-        """
+    def of(self, run: tuple[str, ...], interval: int, cycles: int = NO_LIMIT) -> tuple[Option, ...]:
+        """Return the options for the head of a run that take up to `cycles` and can begin anew after `interval`."""
         nodes, wish = self.space.head(run), self.space.wish(run)
         if not nodes or wish == 1:
             return ()
         chosen = _choices(self.space.graph, nodes, self.space.part, wish)
         chosen = tuple(choice for choice in chosen if self.space.pins.allows(choice))
-        found = [self._pipelined(choice) for choice in chosen if _has_room(choice, room)]
+        found = [
+            self._pipelined(choice)
+            for choice in chosen
+            if choice.reuse_factor <= interval and _least_cycles(choice) <= cycles
+        ]
         if self.strict:
             found = [option for option in found if option.worst_ns <= self.within_ns * (1 + 1e-9)] or found
-        return _preferred([option for option in found if room.holds(option.resources)], room)
+        return _undominated(found)
 
     def _pipelined(self, choice: Folded) -> Option:
         """Give a choice its registers; all with the same lanes, memory and multipliers have the same."""
@@ -213,11 +209,45 @@ class Options:
         return Option(found, folded_resources(space.graph, found, space.part), worst_ns, leaves)
 
 
-def _preferred(options: list[Option], room: Room) -> tuple[Option, ...]:
-    alike: dict[tuple[str, int, int, int], list[int]] = {}
-    for k, option in enumerate(options):
+def _least_cycles(choice: Folded) -> int:
+    """Return what a choice adds at the least, with the fewest registers and its inputs in time."""
+    steps = choice.groups_out if choice.order == "input_serial" else choice.reuse_factor
+    return steps + choice.fill - 1
+
+
+def _undominated(options: list[Option]) -> tuple[Option, ...]:
+    """Return the options that no other beats in every resource, of those with the same beats in the same cycles."""
+    alike: dict[tuple[str, int, int, int], list[Option]] = {}
+    for option in options:
         c = option.choice
-        alike.setdefault((c.order, c.p, c.q, c.fill), []).append(k)
-    costs = np.array([counted(option.resources) for option in options]).reshape(-1, len(KINDS)) @ room.weights.T
-    kept = (sorted({same[k] for k in costs[same].argmin(axis=0).tolist()}) for same in alike.values())
-    return tuple(options[k] for some in kept for k in some)
+        alike.setdefault((c.order, c.p, c.q, c.fill), []).append(option)
+    return tuple(option for some in alike.values() for option in front(some, [halves(o.resources) for o in some]))
+
+
+T = TypeVar("T")
+
+
+def front(of: Sequence[T], costs: Sequence[tuple[int, ...]]) -> list[T]:
+    """Return, in their order, those whose costs no other has in all respects as low; of equals the first."""
+    table = np.array(costs, dtype=np.int64)
+    kept: list[int] = []
+    for k in np.lexsort(table.T[::-1]).tolist():
+        if not kept or not np.any(np.all(table[kept] <= table[k], axis=1)):
+            kept.append(k)
+    return [of[k] for k in sorted(kept)]
+
+
+def halves(resources: Resources) -> tuple[int, int, int, int]:
+    """Return LUT, FF and half blocks of DSP and BRAM: unlike whole blocks these add up."""
+    return (
+        resources.lut,
+        resources.ff,
+        2 * resources.dsp - resources.half_dsp,
+        2 * resources.bram - resources.half_bram,
+    )
+
+
+def unrolled_resources(guess: Estimate, depth: int) -> Resources:
+    """Return what a cone takes: its logic, registers at cuts through its middle, and those where it ends."""
+    cuts = max(0, depth - 1 - guess.lags)
+    return guess.blocks + Resources(lut=guess.lut, ff=guess.cut_bits * cuts + guess.output_bits if depth else 0)

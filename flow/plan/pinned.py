@@ -15,8 +15,8 @@ from flow.engines.folded_choices import foldable
 from flow.errors import UserError
 from flow.graph.graph import Graph
 from flow.graph.nodes import Dense
-from flow.plan.frontier import area_of
-from flow.plan.mixed import Candidate, resources_of
+from flow.plan.candidate import Candidate, resources_of
+from flow.plan.footprint import area_of
 from flow.plan.options import Space
 from flow.plan.pins import NO_PINS, Pin
 from flow.plan.priced import priced, worst_of

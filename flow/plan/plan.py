@@ -15,10 +15,11 @@ from flow.engines.engine import Choice, Resources
 from flow.graph.graph import Graph
 from flow.latency.budget import Clock, Verdict
 from flow.latency.timeline import Timeline
+from flow.plan.proof import Proof
 from flow.plan.reuse import Reuse
 from flow.stored import check_format, load_stored
 
-FORMAT = 4
+FORMAT = 5
 CURE = "renew it: fpgaflow build"
 
 
@@ -56,6 +57,7 @@ class Plan:
     advice: what would have to change when the verdict is not `met`. must_beat: baseline rows that the request asks to
     undercut. converters: width converters between runs. reuse: reuse factors that the hls4ml configuration asks for.
     revisions: what the build had to change and why. latency_exact: the cycles that a contract asks for, None without.
+    proof: how good any other plan could be, by the estimates from which this one was made.
     """
 
     format: int
@@ -78,6 +80,7 @@ class Plan:
     reuse: tuple[Reuse, ...] = ()
     revisions: tuple[str, ...] = ()
     latency_exact: int | None = None
+    proof: Proof | None = None
 
     @property
     def reachable_ns(self) -> float:

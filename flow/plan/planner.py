@@ -17,19 +17,19 @@ from flow.errors import UserError
 from flow.graph.graph import Graph
 from flow.latency.budget import Verdict
 from flow.plan.advice import advice, limiter_of
+from flow.plan.candidate import Candidate, planned_converters
 from flow.plan.exact import exactly
-from flow.plan.frontier import area_of
-from flow.plan.mixed import Candidate, candidates, planned_converters
-from flow.plan.options import Space, space_of
+from flow.plan.footprint import area_of
+from flow.plan.levels import FEW, answers
+from flow.plan.options import Space, space_of, unrolled_resources
 from flow.plan.pinned import check_kept, check_pins, with_depths
 from flow.plan.pins import Pins
 from flow.plan.plan import FORMAT, Plan, Planned
 from flow.plan.request import Request
 from flow.plan.reuse import wishes
-from flow.plan.search import unrolled_resources
 from flow.plan.size import streams_too_large, too_large
 from flow.plan.solve import Depths, Goal, Solution, solve
-from flow.plan.streams import needs_streams, stream_candidates
+from flow.plan.traffic import branches
 
 # every element of a tensor that crosses at once has its own wires: far beyond this no part has room
 MOST_ELEMENTS = 1 << 16
@@ -83,7 +83,7 @@ def payloads(graph: Graph, request: Request) -> tuple[int, int]:
 def make_plan(graph: Graph, request: Request) -> Plan:
     """Plan from estimates alone: fast, and no matrix is solved.
 
-    Wholly unrolled plans are compared with those that fold runs by one rank (`mixed.Candidate.rank`). Raises UserError
+    Wholly unrolled plans are compared with those that fold runs by one rank (`Candidate.rank`). Raises UserError
     when the network does not fit the part, folded or not.
     """
     target = target_of(graph, request)
@@ -95,8 +95,8 @@ def make_plan(graph: Graph, request: Request) -> Plan:
     frugal = request.budget_ns is not None or request.rate_hz is not None
     whole = _unrolled(space, target, frugal=frugal)
     pool = [] if whole is None else [whole[0]]
-    if whole is None or frugal or whole[0].solution.verdict is not Verdict.MET:
-        pool += [c for c in _mixed(space, target.goal) if whole is None or c.folds]
+    found = answers(space, target.goal)
+    pool += [c for c in found.candidates if whole is None or c.folds]
     pool = [with_depths(space, target.goal, candidate) for candidate in pool]
     if all(candidate.area == float("inf") for candidate in pool):
         raise _too_large(space, pool)
@@ -106,22 +106,18 @@ def make_plan(graph: Graph, request: Request) -> Plan:
     best_ns = float("inf") if whole is None else whole[1]
     if best.solution.verdict is Verdict.MISSED:
         best_ns = min([best_ns, _best_with_free_clock(space, target), *(c.reachable_ns for c in pool)])
-    return assemble(
+    plan = assemble(
         graph, request, target, planned=best.planned, solution=best.solution, best_ns=best_ns, traffic=best.traffic
     )
+    return plan if space.pins.places_registers() else replace(plan, proof=found.proof(best))
 
 
 def _too_large(space: Space, pool: Sequence[Candidate]) -> UserError:
     if space.pins.by_node and not pool:
         return UserError(f"no plan of {space.graph.name} is as pinned: {', '.join(space.pins.by_node)}; pin less")
-    if needs_streams(space.graph):
+    if branches(space.graph):
         return streams_too_large(space, tuple(candidate.planned for candidate in pool))
     return too_large(space)
-
-
-def _mixed(space: Space, goal: Goal) -> tuple[Candidate, ...]:
-    """Return plans worth comparing that are not wholly unrolled."""
-    return stream_candidates(space, goal) if needs_streams(space.graph) else candidates(space, goal)
 
 
 def _unrolled(space: Space, target: Target, *, frugal: bool) -> tuple[Candidate, float] | None:
@@ -170,7 +166,7 @@ def _best_with_free_clock(space: Space, target: Target) -> float:
         whole = _unrolled(space, replace(target, goal=goal), frugal=False)
         best_ns = float("inf") if whole is None else whole[1]
         if whole is None:
-            best_ns = min((c.reachable_ns for c in _mixed(space, goal)), default=best_ns)
+            best_ns = min((c.reachable_ns for c in answers(space, goal, free=FEW).candidates), default=best_ns)
         if best_ns < float("inf"):
             return best_ns
     return float("inf")
@@ -258,7 +254,7 @@ def _elements(graph: Graph) -> int:
 def _check_elements(space: Space) -> None:
     """Raise UserError where whole tensors are too large, and nothing can cross beat by beat."""
     graph, elements = space.graph, _elements(space.graph)
-    if elements > MOST_ELEMENTS and not needs_streams(graph):
+    if elements > MOST_ELEMENTS and not branches(graph):
         raise UserError(
             f"{graph.name} is too large for {space.part.name} or any part: its tensors have {elements:,} elements, "
             f"which cross between engines all at once; at most {MOST_ELEMENTS:,} are planned"
@@ -272,6 +268,6 @@ def check_size(graph: Graph, part: Part) -> None:
     small = _elements(graph) <= MOST_ELEMENTS
     if small and sum(min(guess.lut for _, guess in space.cones(run)) for run in space.runs) <= part.usable_lut:
         return
-    pool = _mixed(space, Goal(None, None, None, (0.0, 0.0, 0.0)))
+    pool = answers(space, Goal(None, None, None, (0.0, 0.0, 0.0))).candidates
     if all(candidate.area == float("inf") for candidate in pool):
         raise _too_large(space, pool)

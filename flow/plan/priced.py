@@ -17,8 +17,8 @@ from flow.engines.folded_pipeline import longest_ns
 from flow.engines.segments import segments
 from flow.engines.streamed_cost import streamed_resources
 from flow.graph.graph import Graph
+from flow.plan.options import unrolled_resources
 from flow.plan.plan import Planned
-from flow.plan.search import unrolled_resources
 
 
 def priced(graph: Graph, choice: Choice, part: Part, delays: Delays) -> Planned:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from flow.device.delays import delays_of, has_delays
 from flow.device.parts import Part, parts
@@ -12,10 +13,9 @@ from flow.engines.folded_cost import folded_resources
 from flow.engines.multiplier import dsp_shapes
 from flow.errors import UserError
 from flow.graph.graph import Graph
-from flow.plan.frontier import KINDS, NO_LIMIT, Room, counted
-from flow.plan.options import Space, space_of
+from flow.plan.footprint import KINDS, area_weights, counted, lacking
+from flow.plan.options import Space, space_of, unrolled_resources
 from flow.plan.plan import Planned
-from flow.plan.search import unrolled_resources
 
 
 class TooLarge(UserError):  # noqa: N818 — what is wrong, as the user reads it
@@ -39,13 +39,19 @@ def smallest(space: Space, per_run: Ways) -> tuple[tuple[Resources, str], ...]:
 
     The least area, unless only a plan that spares one resource has room on the part.
     """
-    room = Room.on(space.part, NO_LIMIT, NO_LIMIT)
-    costs = [np.array([counted(way) for way in ways]) @ room.weights.T for ways in per_run]
+    weights = _weights(space.part)
+    costs = [np.array([counted(way) for way in ways]) @ weights.T for ways in per_run]
     found = []
-    for k in range(len(room.weights)):
+    for k in range(len(weights)):
         picks = [ways[int(cost[:, k].argmin())] for ways, cost in zip(per_run, costs, strict=True)]
         found.append(tuple(zip(picks, (run[-1] for run in space.runs), strict=True)))
-    return next((plan for plan in found if room.holds(total(plan))), found[0])
+    return next((plan for plan in found if not lacking(total(plan), space.part)), found[0])
+
+
+def _weights(part: Part) -> NDArray[np.float64]:
+    """Return the weights of an area, and of those in which one resource is dear."""
+    plain = area_weights(part, ())
+    return np.array([plain, *(area_weights(part, (kind,)) for kind in KINDS)])
 
 
 def total(plan: tuple[tuple[Resources, str], ...]) -> Resources:
@@ -81,7 +87,7 @@ def streams_too_large(space: Space, plans: tuple[tuple[Planned, ...], ...]) -> U
             f"{space.graph.name}: no plan was found for {space.part.name}; some layer takes its whole input at once, "
             "and its tensors are too large for that"
         )
-    weights = Room.on(space.part, NO_LIMIT, NO_LIMIT).weights[0]
+    weights = area_weights(space.part, ())
     least = min(plans, key=lambda plan: float(np.array(counted(_sum(plan))) @ weights))
     named = tuple((planned.resources, planned.choice.output) for planned in least)
     return _refusal(space, named, "take a larger part, or fewer channels and bits")
@@ -109,7 +115,7 @@ def _refusal(space: Space, least: tuple[tuple[Resources, str], ...], offer: str)
 
 def _holds(graph: Graph, part: Part, known: dict[object, Ways]) -> bool:
     space = space_of(graph, part, delays_of(part))
-    return Room.on(part, NO_LIMIT, NO_LIMIT).holds(total(smallest(space, _ways_on(space, known))))
+    return not lacking(total(smallest(space, _ways_on(space, known))), part)
 
 
 def _ways_on(space: Space, known: dict[object, Ways]) -> Ways:

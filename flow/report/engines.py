@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from flow.engines.align import Delay, Fifo
 from flow.engines.converter import Converter
 from flow.engines.engine import Choice, Resources
@@ -21,18 +23,26 @@ from flow.report.planned import (
     MemoryReport,
     PlanReport,
     ReuseReport,
+    SpaceReport,
     StreamReport,
 )
 
 
 def plan_report(graph: Graph, plan: Plan, timeline: Timeline) -> PlanReport:
-    """Return what a plan consists of."""
+    """Return what a plan consists of, and what is proved of it."""
+    proof = plan.proof
     return PlanReport(
         engines=tuple(_engine(graph, planned, timeline) for planned in plan.runs),
         converters=tuple(_between(graph, between, timeline) for between in plan.converters),
         reuse=tuple(ReuseReport(wish.label, wish.asked, wish.used, wish.hls4ml) for wish in plan.reuse),
         inputs=tuple(_cadence(timeline.edge(name)) for name in graph.inputs),
         outputs=tuple(_cadence(timeline.edge(name)) for name in timeline.outputs),
+        objective=None if proof is None else proof.objective,
+        value=None if proof is None else proof.value,
+        bound=None if proof is None else proof.bound,
+        gap=None if proof is None else proof.gap,
+        solve_s=None if proof is None else proof.solve_s,
+        space=() if proof is None else tuple(SpaceReport(**asdict(space)) for space in proof.spaces),
     )
 
 

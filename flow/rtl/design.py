@@ -64,7 +64,7 @@ def realize(graph: Graph, request: Request, plan: Plan, *, revise: bool = True) 
         traffic=released(plan).traffic,
         revisions=settled.revisions,
     )
-    final = held(graph, replace(final, latency_exact=plan.latency_exact), target)
+    final = held(graph, replace(final, latency_exact=plan.latency_exact, proof=plan.proof), target)
     engines: dict[str, Engine] = {**settled.cones}
     for choice in settled.choices:
         match choice:

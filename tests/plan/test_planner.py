@@ -13,7 +13,7 @@ from flow.engines.folded import Folded
 from flow.errors import UserError
 from flow.graph.graph import Asked
 from flow.latency.budget import Verdict
-from flow.plan.frontier import KINDS, area_of
+from flow.plan.footprint import KINDS, area_of
 from flow.plan.plan import Plan, load_plan, plan_to_json, timeline_of
 from flow.plan.planner import make_plan
 from flow.plan.request import Request

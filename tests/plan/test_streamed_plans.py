@@ -22,7 +22,7 @@ from flow.plan.options import Segment
 from flow.plan.plan import timeline_of
 from flow.plan.planner import make_plan
 from flow.plan.request import Request
-from flow.plan.streams import needs_streams
+from flow.plan.traffic import branches
 from flow.rtl.design import realize
 
 WEIGHT = FixedType(4, 1)
@@ -171,8 +171,8 @@ def test_what_fits_nowhere_says_what_it_takes() -> None:
 
 def test_dense_networks_are_planned_as_before() -> None:
     x = Input(name="x", label="x", inputs=(), shape=(4,), type=HIDDEN)
-    assert not needs_streams(Graph("plain", (x, _relu(x)), ("x",), ("x_relu",)))
-    assert needs_streams(cnn(8, 8, 1, "io_parallel"))
+    assert not branches(Graph("plain", (x, _relu(x)), ("x",), ("x_relu",)))
+    assert branches(cnn(8, 8, 1, "io_parallel"))
 
 
 def test_a_cone_of_slow_operations_gets_the_registers_that_its_segments_need() -> None:

@@ -20,7 +20,7 @@ from flow.engines.unrolled import Unrolled
 from flow.graph.graph import Graph
 from flow.graph.nodes import Pool
 from flow.graph.window import Window
-from flow.plan.mixed import planned_converters
+from flow.plan.candidate import planned_converters
 from flow.plan.plan import Planned
 from flow.plan.planner import make_plan
 from flow.plan.request import Request

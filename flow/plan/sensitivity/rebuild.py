@@ -26,12 +26,12 @@ from flow.engines.streamed_cost import streamed_resources
 from flow.errors import UserError
 from flow.graph.graph import Graph
 from flow.latency.budget import Clock, Origin, Verdict, judge, latency_of, required_interval
-from flow.plan.frontier import area_of
-from flow.plan.mixed import planned_converters
+from flow.plan.candidate import planned_converters
+from flow.plan.footprint import area_of
+from flow.plan.options import unrolled_resources
 from flow.plan.plan import Plan, Planned
 from flow.plan.planner import Target, target_of
 from flow.plan.request import Request
-from flow.plan.search import unrolled_resources
 from flow.plan.sensitivity.figures import Figures
 
 

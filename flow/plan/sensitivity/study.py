@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from flow.engines.engine import Resources
 from flow.graph.graph import Graph
-from flow.plan.frontier import area_of
+from flow.plan.footprint import area_of
 from flow.plan.onchip import on_chip
 from flow.plan.plan import Plan, timeline_of
 from flow.plan.planner import make_plan
