@@ -141,4 +141,4 @@ def _coming(graph: Graph, level: Level, most: int | None) -> Iterator[tuple[Traf
         return
     yield traffics(graph, None, SPACINGS[:FASTEST] if level.aim == "cycles" else SPACINGS[-1:])
     if level.aim == "cycles" and len(traffics(graph, None)) > 1:
-        yield traffics(graph, None, SPACINGS[FASTEST:])
+        yield traffics(graph, None, SPACINGS[FASTEST::FASTEST])

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from time import perf_counter
 from typing import Any, Literal
 
@@ -257,11 +258,12 @@ class Program:
         problem.a_matrix_.value_ = np.array(rows.values)
         kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
         problem.integrality_ = [kinds[whole] for whole in self.integral]
-        return self._answer(problem, SCALE if aim == "area" else 1.0)
+        return self._answer(problem, aim)
 
-    def _answer(self, problem: Any, scale: float) -> Answer:
+    def _answer(self, problem: Any, aim: Aim) -> Answer:
         import highspy
 
+        scale = SCALE if aim == "area" else 1.0
         solver: Any = highspy._core._Highs()  # Highs() itself greets the user on standard output
         for option, value in {
             "output_flag": False,
@@ -288,6 +290,8 @@ class Program:
         moves = tuple(k for k, column in enumerate(self.taken) if found[column] > 0.5)
         arrival = int(np.argmax(found[self.arrived]))
         bound, value = info.mip_dual_bound / scale, info.objective_function_value / scale
+        if aim == "cycles":
+            bound, value = float(ceil(bound - 1e-6)), float(round(value))  # both are whole
         return Answer(moves, arrival, bound, value, took, status == done.kOptimal)
 
 

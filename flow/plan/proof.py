@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 Objective = Literal["area", "cycles"]
+EXACT = 1e-9
+"""Share by which a bound may lie below for no more than the rounding of its arithmetic."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,8 @@ class Proof:
 
     @property
     def gap(self) -> float | None:
-        """Return (value - bound) / value: 0 for a proved optimum; None where nothing was found."""
+        """Return (value - bound) / value: 0 for an optimum proved within EXACT; None where nothing was found."""
         if self.value == float("inf"):
             return None
-        return max(0.0, 1 - self.bound / self.value) if self.value > 0 else 0.0
+        gap = 1 - self.bound / self.value if self.value > 0 else 0.0
+        return gap if gap > EXACT else 0.0
