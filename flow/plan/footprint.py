@@ -10,6 +10,8 @@ from flow.engines.engine import Resources
 
 KINDS = ("lut", "ff", "dsp", "bram")
 """Resources that plans compete for; nothing is put into UltraRAM, which has no initial contents."""
+HALVES = (1, 1, 2, 2)
+"""Units in which they are counted: half blocks add up, whole ones do not."""
 SCARCE = 16.0
 """How much more a resource weighs that the rest of the design needs."""
 NO_LIMIT = 1 << 40

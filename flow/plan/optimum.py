@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from flow.engines.dataflow import Traffic, dataflow
 from flow.plan.candidate import Candidate, resources_of
 from flow.plan.footprint import KINDS, NO_LIMIT, area_of, area_weights, usable
@@ -18,6 +20,7 @@ from flow.plan.options import Segment, Space
 from flow.plan.plan import Planned
 from flow.plan.program import INFINITE, Aim, Answer, Limits, Program
 from flow.plan.proof import Proof, Searched
+from flow.plan.pruning import bounds
 from flow.plan.solve import Depths, Goal, judged, periods
 from flow.plan.traffic import places_of
 from flow.plan.waiting import Waiting
@@ -79,8 +82,9 @@ class Optimum:
         found: list[tuple[tuple[float, ...], Built]] = []
         known: list[Answer] = []
         bound, seconds, whole = INFINITE, 0.0, True
+        dropped = self._dropped(cycles) if aim == "area" and self.program is not None and not roomy else ()
         for _ in range(ROUNDS if self.program is not None else 0):
-            answer = self._answer(aim, cycles, known, roomy=roomy)
+            answer = self._answer(aim, cycles, known, dropped, roomy=roomy)
             bound, seconds, whole = answer.bound, seconds + answer.seconds, whole and answer.finished
             if not answer.moves:
                 break
@@ -94,20 +98,33 @@ class Optimum:
         value = INFINITE if best is None else best[0][0]
         return Best(None if best is None else best[1], Proof(aim, value, min(bound, value), (self.searched,), seconds))
 
-    def _answer(self, aim: Aim, cycles: int, known: list[Answer], *, roomy: bool) -> Answer:
+    def _dropped(self, cycles: int) -> tuple[int, ...]:
+        """Return the moves of which no plan takes as little area as one that has room."""
+        nodes, weights = tuple(run[-1] for run in self.space.runs), area_weights(self.space.part, self.space.spare)
+        known = bounds(self.moves, nodes, self.space.graph.outputs, weights, cycles)
+        if known is None:
+            return ()
+        plan = self.built(Answer(known.best, known.arrival, 0.0, 0.0, 0.0, True))
+        if plan.area == INFINITE or plan.cycles > cycles or plan.interval > self.interval:
+            return ()
+        return tuple(np.flatnonzero(known.through > plan.area * (1 + EQUAL)).tolist())
+
+    def _answer(self, aim: Aim, cycles: int, known: list[Answer], dropped: tuple[int, ...], *, roomy: bool) -> Answer:
         """Ask for the aim, then for the least of what else counts."""
         assert self.program is not None
         part = self.space.part
         room = (NO_LIMIT,) * len(KINDS) if roomy else usable(part)
         limits = Limits(cycles, INFINITE, room, tuple(area_weights(part, self.space.spare).tolist()))
-        first = self.program.solve(aim, limits, without=known)
+        first = self.program.solve(aim, limits, without=known, dropped=dropped)
         if not first.moves:
             return first
         if aim == "area":
             narrow = replace(limits, area=first.objective * (1 + EQUAL))
-            second = self.program.solve("cycles", narrow, without=known)
+            second = self.program.solve("cycles", narrow, without=known, dropped=dropped)
         else:
-            second = self.program.solve("area", replace(limits, cycles=round(first.objective)), without=known)
+            second = self.program.solve(
+                "area", replace(limits, cycles=round(first.objective)), without=known, dropped=dropped
+            )
         seconds = first.seconds + second.seconds
         return replace(first, seconds=seconds, moves=second.moves or first.moves, arrival=second.arrival)
 

@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from flow.engines.converter import Converter
-from flow.plan.footprint import KINDS
+from flow.plan.footprint import HALVES, KINDS
 from flow.plan.moves import Move, Moves
 from flow.plan.options import halves
 from flow.plan.places import Delivery, Place
@@ -26,8 +26,6 @@ from flow.plan.waiting import Waiting
 
 Aim = Literal["area", "cycles"]
 """What is to be least."""
-HALVES = (1, 1, 2, 2)
-"""Units in which LUT, FF, DSP and BRAM are counted, of one each."""
 LATEST = 1e7
 """More cycles than any inference may take."""
 INFINITE = float("inf")
@@ -232,8 +230,8 @@ class Program:
 
     # ---- solving ----
 
-    def solve(self, aim: Aim, limits: Limits, *, without: Sequence[Answer] = ()) -> Answer:
-        """Return the best choice of moves, or none; without: answers that are not wanted again."""
+    def solve(self, aim: Aim, limits: Limits, *, without: Sequence[Answer] = (), dropped: Sequence[int] = ()) -> Answer:
+        """Return the best choice of moves, or none; without: answers that are not wanted again; dropped: moves."""
         import highspy
 
         rows = self.rows.copy()
@@ -247,6 +245,7 @@ class Program:
         for column, weight in area if aim == "area" else [(self.latency, 1 / SCALE)]:
             cost[column] += SCALE * weight
         upper[self.totals] = limits.usable
+        upper[[self.taken[k] for k in dropped]] = 0.0
         upper[self.latency] = min(limits.cycles, LATEST)
         problem = highspy.HighsLp()
         problem.num_col_, problem.num_row_ = self.columns, len(rows.lower)
