@@ -83,7 +83,7 @@ class Optimum:
         known: list[Answer] = []
         bound, seconds, whole = INFINITE, 0.0, True
         dropped = self._dropped(cycles) if aim == "area" and self.program is not None and not roomy else ()
-        for _ in range(ROUNDS if self.program is not None else 0):
+        for _ in range(ROUNDS if self.program is not None and cycles >= 0 else 0):
             answer = self._answer(aim, cycles, known, dropped, roomy=roomy)
             bound, seconds, whole = answer.bound, seconds + answer.seconds, whole and answer.finished
             if not answer.moves:

@@ -42,7 +42,7 @@ def bounds(
     nodes: the last of each run. weights: the area of one of each resource. None where branches meet, the limit is too
     loose for tables, or nothing is possible.
     """
-    if cycles > LONGEST or any(len(sources) != 1 for sources in moves.sources):
+    if not 0 <= cycles <= LONGEST or any(len(sources) != 1 for sources in moves.sources):
         return None
     return _Tables(moves, nodes, outputs, weights, cycles).bounds()
 
@@ -116,8 +116,10 @@ class _Tables:
     def _through(self) -> Areas:
         before: dict[Place, Areas] = {}
         for arriving in self.moves.arrivals:
+            if any(self._left(place) < 0 for place in arriving):
+                continue  # the inputs alone take longer
             for place in arriving:
-                others = [self._behind(p)[self._left(p)] for p in arriving if p != place and self._left(p) >= 0]
+                others = [self._behind(p)[self._left(p)] for p in arriving if p != place]
                 table = self.never.copy()
                 table[: self._left(place) + 1] = float(sum(others))
                 before[place] = np.minimum(before.get(place, self.never), table)
