@@ -42,7 +42,9 @@ def bounds(
     nodes: the last of each run. weights: the area of one of each resource. None where branches meet, the limit is too
     loose for tables, or nothing is possible.
     """
-    if not 0 <= cycles <= LONGEST or any(len(sources) != 1 for sources in moves.sources):
+    # a window that leaves out the end of an image may be done before its last beat: no table tells what is left then
+    ahead = any(move.cycles[0] < 0 for move in moves.moves)
+    if ahead or not 0 <= cycles <= LONGEST or any(len(sources) != 1 for sources in moves.sources):
         return None
     return _Tables(moves, nodes, outputs, weights, cycles).bounds()
 
