@@ -33,7 +33,7 @@ LONGEST_NS = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """Name what is least, and whether budget and rate hold; strict: whether the clock is to close."""
+    """Name what is least, whether budget and rate are to hold, and whether the clock is to close."""
 
     aim: Aim
     budget: bool

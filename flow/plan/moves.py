@@ -24,7 +24,7 @@ from flow.engines.wants import WHOLE, Wants
 from flow.latency.schedule import Schedule, evenly
 from flow.latency.timeline import Edge
 from flow.plan.beats import StreamedWays, Way
-from flow.plan.footprint import area_weights, counted
+from flow.plan.footprint import NO_LIMIT, area_weights, counted
 from flow.plan.options import Options, Segment, Space, cone_ways, front, halves, unrolled_resources
 from flow.plan.places import ONCE, Deliveries, Delivery, Place, from_zero
 from flow.plan.plan import Planned
@@ -106,6 +106,7 @@ class Explorer:
         self.dropped = 0
         self.weights = area_weights(space.part, space.spare)
         self.half_ns = space.step_ns / 2
+        self.catches_up = any(window_of(node) is not None for node in space.graph.nodes)
         self.branching = any(len(sources_of(space.graph, Unrolled(run, 1))) > 1 for run in space.runs)
 
     def explored(self, *, beats_out: bool) -> Moves:
@@ -143,7 +144,9 @@ class Explorer:
             cycles = max(came + spent for (_, came), spent in zip(takes, move.cycles, strict=True))
             known = found.get(move.gives, (area, cycles))
             found[move.gives] = min(area, known[0]), min(cycles, known[1])
-        soon = {place: reach for place, reach in found.items() if reach[1] <= self.cycles}
+        # a window that leaves out the end of an image may be done before its last beat, and catch up
+        most = NO_LIMIT if self.catches_up else self.cycles
+        soon = {place: reach for place, reach in found.items() if reach[1] <= most}
         best = {place for which in (0, 1) for place in sorted(soon, key=lambda p: soon[p][which])[:MOST_PLACES]}
         self.dropped += len(soon) - len(best)
         self.reached.update({place: soon[place] for place in best})

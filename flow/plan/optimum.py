@@ -81,11 +81,11 @@ class Optimum:
         """Return the best plan of at most so many cycles; roomy: as if the part had enough of everything."""
         found: list[tuple[tuple[float, ...], Built]] = []
         known: list[Answer] = []
-        bound, seconds, whole = INFINITE, 0.0, True
+        bound, seconds = INFINITE, 0.0
         dropped = self._dropped(cycles) if aim == "area" and self.program is not None and not roomy else ()
         for _ in range(ROUNDS if self.program is not None and cycles >= 0 else 0):
             answer = self._answer(aim, cycles, known, dropped, roomy=roomy)
-            bound, seconds, whole = answer.bound, seconds + answer.seconds, whole and answer.finished
+            bound, seconds = answer.bound, seconds + answer.seconds
             if not answer.moves:
                 break
             known.append(answer)
@@ -104,7 +104,7 @@ class Optimum:
         known = bounds(self.moves, nodes, self.space.graph.outputs, weights, cycles)
         if known is None:
             return ()
-        plan = self.built(Answer(known.best, known.arrival, 0.0, 0.0, 0.0, True))
+        plan = self.built(Answer(known.best, known.arrival, 0.0, 0.0, 0.0))
         if plan.area == INFINITE or plan.cycles > cycles or plan.interval > self.interval:
             return ()
         return tuple(np.flatnonzero(known.through > plan.area * (1 + EQUAL)).tolist())
@@ -126,7 +126,8 @@ class Optimum:
                 "area", replace(limits, cycles=round(first.objective)), without=known, dropped=dropped
             )
         seconds = first.seconds + second.seconds
-        return replace(first, seconds=seconds, moves=second.moves or first.moves, arrival=second.arrival)
+        chosen = second if second.moves else first
+        return replace(first, seconds=seconds, moves=chosen.moves, arrival=chosen.arrival)
 
     def built(self, answer: Answer) -> Built:
         """Work a plan out exactly."""

@@ -55,7 +55,7 @@ class Answer:
 
     moves: one for each run, by number in `Moves.moves`; empty where nothing is possible. arrival: which of the ways in
     which the inputs may come. objective: of the program (area or cycles); bound: the least that any plan can have.
-    seconds: that the solver took; finished: whether it came to an end.
+    seconds: that the solver took.
     """
 
     moves: tuple[int, ...]
@@ -63,7 +63,6 @@ class Answer:
     bound: float
     objective: float
     seconds: float
-    finished: bool
 
 
 @dataclass(slots=True)
@@ -284,14 +283,14 @@ class Program:
         if info.primal_solution_status != FEASIBLE:
             nothing = status in {done.kInfeasible, done.kUnboundedOrInfeasible}
             bound = INFINITE if nothing else info.mip_dual_bound / scale
-            return Answer((), 0, bound, INFINITE, took, nothing)
+            return Answer((), 0, bound, INFINITE, took)
         found = np.array(solver.getSolution().col_value)
         moves = tuple(k for k, column in enumerate(self.taken) if found[column] > 0.5)
         arrival = int(np.argmax(found[self.arrived]))
         bound, value = info.mip_dual_bound / scale, info.objective_function_value / scale
         if aim == "cycles":
             bound, value = float(ceil(bound - 1e-6)), float(round(value))  # both are whole
-        return Answer(moves, arrival, bound, value, took, status == done.kOptimal)
+        return Answer(moves, arrival, bound, value, took)
 
 
 def _readers(moves: Moves) -> dict[str, int]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 from flow.engines.align import Delay, Fifo
 from flow.engines.converter import Converter
 from flow.engines.engine import Choice, Resources
@@ -23,7 +21,6 @@ from flow.report.planned import (
     MemoryReport,
     PlanReport,
     ReuseReport,
-    SpaceReport,
     StreamReport,
 )
 
@@ -42,7 +39,7 @@ def plan_report(graph: Graph, plan: Plan, timeline: Timeline) -> PlanReport:
         bound=None if proof is None else proof.bound,
         gap=None if proof is None else proof.gap,
         solve_s=None if proof is None else proof.solve_s,
-        space=() if proof is None else tuple(SpaceReport(**asdict(space)) for space in proof.spaces),
+        space=() if proof is None else proof.spaces,
     )
 
 

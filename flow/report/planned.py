@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flow.plan.proof import Searched
+
 
 @dataclass(frozen=True, slots=True)
 class CountedReport:
@@ -127,30 +129,13 @@ class ReuseReport:
 
 
 @dataclass(frozen=True, slots=True)
-class SpaceReport:
-    """Give the size of a design space, for one length (ns, nominal) of the logic between two registers.
-
-    arrivals: ways in which inputs may come. places: ways in which tensors between engines may; dropped: those that were
-    not followed. moves: ways to build a run from tensors at such places; offered: before those that another beats in
-    everything were left out.
-    """
-
-    within_ns: float
-    arrivals: int
-    places: int
-    dropped: int
-    moves: int
-    offered: int
-
-
-@dataclass(frozen=True, slots=True)
 class PlanReport:
     """Give every engine, what stands between them, the reuse factors that were asked for, and how tensors cross.
 
     inputs, outputs: the cadence of each tensor, counted from the first input beat of an inference. objective: what is
     least, area (sum of used over usable) or cycles; value: of it, as planned; bound: less than that no plan of the
     spaces has; gap: (value - bound) / value, 0 for a proved optimum. solve_s: that the solver took, null where the plan
-    was made before. All null where the plan was not searched for.
+    was made before; space: of each length that was searched. All null where the plan was not searched for.
     """
 
     engines: tuple[EngineReport, ...]
@@ -163,4 +148,4 @@ class PlanReport:
     bound: float | None = None
     gap: float | None = None
     solve_s: float | None = None
-    space: tuple[SpaceReport, ...] = ()
+    space: tuple[Searched, ...] = ()

@@ -80,7 +80,7 @@ def all_built(optimum: Optimum) -> list[Built]:
     """Return every plan worked out; where one tensor is said to lead that does not come last, there is no such plan."""
     space, found = optimum.space, []
     for arrival, chosen in agreeing(optimum.moves, space.runs, space.graph.outputs):
-        built = optimum.built(Answer(chosen, arrival, 0.0, 0.0, 0.0, True))
+        built = optimum.built(Answer(chosen, arrival, 0.0, 0.0, 0.0))
         timeline = timeline_of(space.graph, tuple(p.choice for p in built.planned), built.traffic)
         edges = {edge.name: edge for edge in timeline.edges}
         moves = [optimum.moves.moves[k] for k in chosen]
