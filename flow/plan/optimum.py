@@ -25,8 +25,10 @@ from flow.plan.solve import Depths, Goal, judged, periods
 from flow.plan.traffic import places_of
 from flow.plan.waiting import Waiting
 
-ROUNDS = 4
-"""Answers that are worked out where tensors wait, before the gap is left as it is."""
+ROUNDS = (4, 32)
+"""Answers that are worked out where tensors wait, at the least and at most, before the gap is left as it is."""
+ROUND_MOVES = 40_000
+"""Moves of all programs together that are solved for it: a small space is asked more often."""
 EQUAL = 1e-9
 """Share by which areas may differ and still count as equal."""
 
@@ -83,7 +85,8 @@ class Optimum:
         known: list[Answer] = []
         bound, seconds = INFINITE, 0.0
         dropped = self._dropped(cycles) if aim == "area" and self.program is not None and not roomy else ()
-        for _ in range(ROUNDS if self.program is not None and cycles >= 0 else 0):
+        rounds = min(max(ROUND_MOVES // max(len(self.moves.moves), 1), ROUNDS[0]), ROUNDS[1])
+        for _ in range(rounds if self.program is not None and cycles >= 0 else 0):
             answer = self._answer(aim, cycles, known, dropped, roomy=roomy)
             bound, seconds = answer.bound, seconds + answer.seconds
             if not answer.moves:

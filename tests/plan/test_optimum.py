@@ -128,8 +128,8 @@ def check(seed: int) -> None:
             assert best.built.area == pytest.approx(least, rel=1e-9)
             alike = [p.cycles for p in plans if p.area <= least * (1 + 1e-9) and p.cycles <= cycles]
             assert best.built.cycles == min(alike)
-        else:  # what waits is bounded from below only
-            assert fifos(optimum, best.built)
+        else:  # what waits is bounded from below only: plans with a FIFO may seem better than they are
+            assert any(fifos(optimum, plan) for plan in plans if plan.cycles <= cycles)
             assert best.proof.gap < 0.25
     assert optimum.best("area", lengths[0] - 1).built is None
 
