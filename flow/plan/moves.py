@@ -28,6 +28,7 @@ from flow.plan.footprint import NO_LIMIT, area_weights, counted
 from flow.plan.options import Options, Segment, Space, cone_ways, front, halves, unrolled_resources
 from flow.plan.places import ONCE, Deliveries, Delivery, Place, from_zero
 from flow.plan.plan import Planned
+from flow.plan.traffic import branches
 
 OFFSETS = 64
 """Parts of a segment by which is told how far unrolled logic has come since the last register."""
@@ -106,8 +107,7 @@ class Explorer:
         self.dropped = 0
         self.weights = area_weights(space.part, space.spare)
         self.half_ns = space.step_ns / 2
-        self.catches_up = any(window_of(node) is not None for node in space.graph.nodes)
-        self.branching = any(len(sources_of(space.graph, Unrolled(run, 1))) > 1 for run in space.runs)
+        self.branching = branches(space.graph)
 
     def explored(self, *, beats_out: bool) -> Moves:
         """Return all moves; beats_out: whether the only output may leave in the beats in which it is made."""
@@ -145,7 +145,7 @@ class Explorer:
             known = found.get(move.gives, (area, cycles))
             found[move.gives] = min(area, known[0]), min(cycles, known[1])
         # a window that leaves out the end of an image may be done before its last beat, and catch up
-        most = NO_LIMIT if self.catches_up else self.cycles
+        most = NO_LIMIT if self.branching else self.cycles
         soon = {place: reach for place, reach in found.items() if reach[1] <= most}
         best = {place for which in (0, 1) for place in sorted(soon, key=lambda p: soon[p][which])[:MOST_PLACES]}
         self.dropped += len(soon) - len(best)
@@ -219,8 +219,8 @@ class Explorer:
     def _cones(self, run: tuple[str, ...], offset: int) -> Iterator[tuple[Way, int]]:
         """Give cones behind logic that has come as far as `offset`, and how far they come.
 
-        Where the network does not branch, logic goes on from one cone into the next without a register, but for cones
-        with blocks: each of those begins behind a register and ends in one.
+        Where the network neither branches nor has windows, logic goes on from one cone into the next without a
+        register, but for cones with blocks: each of those begins behind a register and ends in one.
         """
         space, segment = self.space, self.segment
         for choice, guess, longest in cone_ways(space, run, segment):

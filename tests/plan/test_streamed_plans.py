@@ -18,11 +18,13 @@ from flow.graph.graph import Asked, Graph
 from flow.graph.nodes import AnyNode, Conv, Dense, Input, Merge, Pool, Relu, Reshape
 from flow.graph.window import Window
 from flow.latency.budget import Verdict
-from flow.plan.options import Segment
+from flow.plan.levels import addition_ns
+from flow.plan.moves import Explorer
+from flow.plan.options import Segment, space_of
 from flow.plan.plan import timeline_of
 from flow.plan.planner import make_plan
 from flow.plan.request import Request
-from flow.plan.traffic import branches
+from flow.plan.traffic import branches, places_of, traffics
 from flow.rtl.design import realize
 
 WEIGHT = FixedType(4, 1)
@@ -184,3 +186,14 @@ def test_a_cone_of_slow_operations_gets_the_registers_that_its_segments_need() -
         assert segment.longest(guess, delays) <= 2.5 + 1e-9
         fewer = guess.delay_ns / (segment.registers(guess, delays) - 1) + step_ns / 2 + delays.register_ns
         assert fewer > 2.5
+
+
+def test_cones_behind_windows_keep_within_the_segment_that_surely_closes() -> None:
+    graph, part = cnn(8, 8, 1, "io_stream"), find_part("xcvu9p")
+    delays = delays_of(part)
+    space = space_of(graph, part, delays)
+    segment = Segment.of(2.7, addition_ns(space), delays)
+    arrivals = tuple(places_of(graph, traffic) for traffic in traffics(graph, 100))
+    moves = Explorer(space, segment, 1000, 1000, arrivals).explored(beats_out=False).moves
+    assert any(isinstance(choice, Unrolled) for move in moves for choice in move.way.choices)
+    assert max(move.way.worst_ns for move in moves) <= segment.within_ns * (1 + 1e-9)
