@@ -190,8 +190,16 @@ def test_a_cone_of_slow_operations_gets_the_registers_that_its_segments_need() -
 
 def test_cones_behind_windows_keep_within_the_segment_that_surely_closes() -> None:
     graph, part = cnn(8, 8, 1, "io_stream"), find_part("xcvu9p")
-    delays = delays_of(part)
+    wide = FixedType(60, 40)
+    nodes = tuple(
+        replace(n, weights=n.weights * 4095, weight_type=FixedType(16, 4), accumulator=wide, type=wide)
+        if isinstance(n, Dense)
+        else n
+        for n in graph.nodes
+    )
+    graph, delays = replace(graph, nodes=nodes), delays_of(part)
     space = space_of(graph, part, delays)
+    assert space.step_ns > addition_ns(space)  # slower than what a segment is made for
     segment = Segment.of(2.7, addition_ns(space), delays)
     arrivals = tuple(places_of(graph, traffic) for traffic in traffics(graph, 100))
     moves = Explorer(space, segment, 1000, 1000, arrivals).explored(beats_out=False).moves
