@@ -27,6 +27,18 @@ _OPTIONS = (
         type=click.Choice(["lut", "ff", "dsp", "bram"]),
         help="A resource that the rest of the design needs; may be given more than once.",
     ),
+    click.option(
+        "--objective",
+        type=click.Choice(["area", "latency"]),
+        help="What is to be least among plans that keep budget and rate [area where one of them is asked].",
+    ),
+    click.option(
+        "--limit",
+        "limits",
+        multiple=True,
+        metavar="KIND=N|N%",
+        help="The most of a resource that a plan may use: lut=30%, dsp=0; may be given more than once.",
+    ),
     click.option("--payload-in", metavar="BYTES", help="The message that brings an input: 256B [the packed tensor]."),
     click.option("--payload-out", metavar="BYTES", help="The message that takes a result away [the packed tensor]."),
     click.option(

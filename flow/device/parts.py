@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cache
 from importlib.resources import files
 from typing import Annotated, Literal, get_args
@@ -77,7 +79,7 @@ class Part:
     single-port RAM that cannot be initialised. slr: dies in the package, None where no source states it (`dies` takes
     one then). transceivers: None where no source tells. device: the vendor's full name, package and speed grade
     included. nextpnr_*: the words that nextpnr wants, None where it does not know the family. board, shell: the board
-    that the part was asked for by, and what that leaves of it.
+    that the part was asked for by, and what that leaves of it. most: of a resource, where a plan may use less than usual.
     """
 
     name: str
@@ -103,6 +105,7 @@ class Part:
     provenance: tuple[Provenance, ...]
     board: str | None = None
     shell: Shell | None = None
+    most: tuple[tuple[Kind, int], ...] = ()
 
     @property
     def available(self) -> tuple[int, int, int, int, int]:
@@ -122,27 +125,43 @@ class Part:
     @property
     def usable_lut(self) -> int:
         """Return the LUTs that a plan may use; none where the count is unknown."""
-        return _share(self.lut if self.shell is None else self.shell.lut, self.usable.lut)
+        return self._usable("lut")
 
     @property
     def usable_ff(self) -> int:
         """Return the flip-flops that a plan may use; none where the count is unknown."""
-        return _share(self.ff if self.shell is None else self.shell.ff, self.usable.ff)
+        return self._usable("ff")
 
     @property
     def usable_dsp(self) -> int:
         """Return the DSP blocks that a plan may use; none where the count is unknown."""
-        return _share(self.dsp if self.shell is None else self.shell.dsp, self.usable.dsp)
+        return self._usable("dsp")
 
     @property
     def usable_bram(self) -> int:
         """Return the BRAM blocks that a plan may use; none where the count is unknown."""
-        return _share(self.bram if self.shell is None else self.shell.bram, self.usable.bram)
+        return self._usable("bram")
 
     @property
     def usable_uram(self) -> int:
         """Return the URAM blocks that a plan may use; none where the count is unknown."""
-        return _share(self.uram if self.shell is None else self.shell.uram, self.usable.uram)
+        return self._usable("uram")
+
+    def _usable(self, kind: Kind) -> int:
+        usual = self._share(kind)
+        return min(usual, dict(self.most).get(kind, usual))
+
+    def _share(self, kind: Kind) -> int:
+        count: int | None = getattr(self if self.shell is None else self.shell, kind)
+        fraction: float = getattr(self.usable, kind)
+        return _share(count, fraction)
+
+    def limited(self, most: Mapping[Kind, int | Fraction]) -> Part:
+        """Return the part of which a plan may use less: so many of a resource, or a share of all that there are."""
+        counts = dict(zip(get_args(Kind), self.available, strict=True)) if most else {}
+        return replace(
+            self, most=tuple((k, m if isinstance(m, int) else int(counts[k] * m)) for k, m in most.items())
+        )
 
     @property
     def dies(self) -> int:
@@ -157,13 +176,13 @@ class Part:
         """
         if self.shell is not None and self.shell.dies:
             fraction: float = getattr(self.usable, kind)
-            return tuple(_share(die[get_args(Kind).index(kind)], fraction) for die in self.shell.dies)
+            shares = (_share(die[get_args(Kind).index(kind)], fraction) for die in self.shell.dies)
+            return tuple(min(share, self._usable(kind)) for share in shares)
         return (self.per_die(kind),) * self.dies
 
     def per_die(self, kind: Kind) -> int:
-        """Return what a plan may use of a resource, shared evenly over the dies and rounded down."""
-        usable: int = getattr(self, f"usable_{kind}")
-        return usable // self.dies
+        """Return what a plan may use of a resource on one die: shared evenly, rounded down; limits are of the whole."""
+        return min(self._share(kind) // self.dies, self._usable(kind))
 
     @property
     def source(self) -> str:

@@ -7,28 +7,24 @@ interval in its cycles.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor
 
 from flow.engines.dataflow import Traffic
 from flow.graph.graph import Graph
-from flow.latency.budget import Verdict, required_interval
+from flow.latency.budget import Verdict
 from flow.plan.candidate import Candidate
+from flow.plan.clocks import LENGTHS, LONGEST_NS, Allowed, addition_ns, segment_lengths
 from flow.plan.footprint import NO_LIMIT
 from flow.plan.optimum import Best, Optimum, with_clocks
 from flow.plan.options import Segment, Space
 from flow.plan.program import Aim
 from flow.plan.proof import Proof
-from flow.plan.solve import Goal, round_up
+from flow.plan.solve import Goal
 from flow.plan.traffic import FASTEST, SPACINGS, branches, traffics
 
-LENGTHS = (1.0, 1.5, 2.0, 3.0, 4.0)
-"""Lengths of a segment that are tried with a free clock, in additions of ADDER_BITS with their register."""
-FEW = (1.0, 2.0)
-"""Those that tell roughly what a free clock would bring."""
-ADDER_BITS = 16
-LONGEST_NS = 1e6
-"""A segment that needs no register inside any engine."""
+ROUNDING = 1.01
+"""What is left for periods that are rounded, where plans with different clocks are compared by cycles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +53,12 @@ class Answers:
         alike = [proof for proof, closes in self.proofs if closes or not sure]
         if not alike or best.area == float("inf"):
             return None
+        if alike[0].objective == "ns" and not best.solution.clock.closes:
+            return None  # with clocks that only may close, other plans are the least
         objective = alike[0].objective
-        value = best.area if objective == "area" else float(best.solution.depths.cycles)
+        solution = best.solution
+        values = {"area": best.area, "cycles": float(solution.depths.cycles), "ns": solution.latency.core_ns}
+        value = values[objective]
         return Proof(
             objective=objective,
             value=value,
@@ -68,47 +68,53 @@ class Answers:
         )
 
 
-def answers(space: Space, goal: Goal, *, free: Sequence[float] = LENGTHS) -> Answers:
+def answers(
+    space: Space, goal: Goal, *, free: Sequence[float] = LENGTHS, known_ns: float = float("inf")
+) -> Answers:
     """Return plans worth comparing: within budget and rate where there are any, else as near as the part allows.
 
-    free: lengths of a segment to try with a free clock, in additions with their register.
+    free: lengths of a segment to try with a free clock, in additions with their register. known_ns: of the core, in
+    another plan that meets budget and rate with a clock that surely closes; where the least is wanted, what takes
+    longer is not looked for.
 
     What the part does not hold at all is answered with the smallest plan there is, its area infinite.
     """
-    frugal = goal.budget_ns is not None or goal.rate_hz is not None
-    for level in _levels(goal, frugal=frugal):
-        found: list[Candidate] = []
-        proofs: list[tuple[Proof, bool]] = []
-        lengths = segment_lengths(space, goal, free) if level.closes else ((LONGEST_NS, LONGEST_NS),)
-        for within_ns, period_ns in lengths:
-            best = _searched(space, goal, level, within_ns, period_ns)
-            sure = level.closes and within_ns * space.delays.high <= period_ns * (1 + 1e-9)
-            proofs.append((best.proof, sure))
-            found += [] if best.built is None else with_clocks(space, goal, best.built)
-            if goal.period_ns is not None and any(c.solution.verdict is Verdict.MET for c in found):
-                break  # with the asked clock, a longer segment only makes it less sure
-        if found:
-            return Answers(tuple(found), tuple(proofs))
+    for level in _levels(goal):
+        found = _at(space, goal, level, free, known_ns)
+        if found.candidates or (level.aim == "cycles" and level.budget and known_ns < float("inf")):
+            return found
     return Answers((), ())
 
 
-def segment_lengths(space: Space, goal: Goal, free: Sequence[float] = LENGTHS) -> tuple[tuple[float, float], ...]:
-    """Return lengths of segments worth trying, nominal, each with the clock period that it suits, in ns."""
-    high = space.delays.high
-    if goal.period_ns is not None:
-        return (goal.period_ns / high, goal.period_ns), (goal.period_ns, goal.period_ns)
-    unit = space.delays.register_ns + addition_ns(space)
-    return tuple((k * unit, round_up(k * unit * high)) for k in free)
+def _at(space: Space, goal: Goal, level: Level, free: Sequence[float], known_ns: float) -> Answers:
+    """Return plans for one level, one for each length of a segment."""
+    found: list[Candidate] = []
+    proofs: list[tuple[Proof, bool]] = []
+    quickest = level.aim == "cycles" and goal.period_ns is None
+    least_ns = known_ns if quickest and level.budget else float("inf")
+    lengths = segment_lengths(space, goal, free) if level.closes else ((LONGEST_NS, LONGEST_NS),)
+    for within_ns, period_ns in lengths:
+        allowed = Allowed.by(goal, period_ns, budget=level.budget, rate=level.rate)
+        if least_ns < float("inf"):  # a slower clock needs fewer cycles to be as good
+            allowed = replace(allowed, cycles=min(allowed.cycles, floor(least_ns / period_ns * ROUNDING)))
+        # what takes longer has its place at a slower clock
+        strict = goal.period_ns is None and within_ns < lengths[-1][0]
+        best = _searched(space, level, within_ns, allowed, strict=strict)
+        sure = level.closes and within_ns * space.delays.high <= period_ns * (1 + 1e-9)
+        proofs.append((best.proof.in_ns(period_ns) if quickest else best.proof, sure))
+        if best.built is None:
+            continue
+        found += with_clocks(space, goal, best.built)
+        if quickest:
+            least_ns = min(least_ns, best.built.cycles * period_ns)
+        if goal.period_ns is not None and any(c.solution.verdict is Verdict.MET for c in found):
+            break  # with the asked clock, a longer segment only makes it less sure
+    return Answers(tuple(found), tuple(proofs))
 
 
-def addition_ns(space: Space) -> float:
-    """Return the delay of an addition, below which no segment of logic can be cut."""
-    return space.delays.carry_ns + ADDER_BITS * space.delays.carry_bit_ns
-
-
-def _levels(goal: Goal, *, frugal: bool) -> Iterator[Level]:
+def _levels(goal: Goal) -> Iterator[Level]:
     """Give what meets the goal; then what is late, what is slow, and whatever the part holds."""
-    yield Level("area" if frugal else "cycles", budget=True, rate=True)
+    yield Level("area" if goal.frugal else "cycles", budget=True, rate=True)
     if goal.budget_ns is not None:
         yield Level("cycles", budget=False, rate=True)
     if goal.rate_hz is not None:
@@ -116,22 +122,16 @@ def _levels(goal: Goal, *, frugal: bool) -> Iterator[Level]:
     yield Level("area", budget=False, rate=False, closes=False)
 
 
-def _searched(space: Space, goal: Goal, level: Level, within_ns: float, period_ns: float) -> Best:
-    cycles, interval = NO_LIMIT, NO_LIMIT
-    if level.budget and goal.budget_ns is not None:
-        cycles = floor((goal.budget_ns - goal.fixed_ns[1]) / period_ns + 1e-9)
-    required = required_interval(goal.rate_hz, period_ns)
-    if level.rate and required is not None:
-        interval = max(required, 1)
+def _searched(space: Space, level: Level, within_ns: float, allowed: Allowed, *, strict: bool) -> Best:
     step_ns = addition_ns(space) if branches(space.graph) else space.step_ns
-    segment = Segment.of(within_ns, step_ns, space.delays)
-    room = min(cycles, interval)
+    segment = Segment.of(within_ns, step_ns, space.delays, strict=strict)
+    room = min(allowed.cycles, allowed.interval)
     for coming in _coming(space.graph, level, None if room == NO_LIMIT else room):
-        search = Optimum(space, segment, cycles, interval, coming)
-        best = search.best(level.aim, cycles)
+        search = Optimum(space, segment, allowed.cycles, allowed.interval, coming)
+        best = search.best(level.aim, allowed.cycles)
         if best.built is not None:
             return best
-    return best if level.closes else search.best("area", cycles, roomy=True)
+    return best if level.closes else search.best("area", allowed.cycles, roomy=True)
 
 
 def _coming(graph: Graph, level: Level, most: int | None) -> Iterator[tuple[Traffic, ...]]:

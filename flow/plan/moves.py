@@ -116,7 +116,7 @@ class Explorer:
         moves: list[Move] = []
         offered = 0
         for k, run in enumerate(runs):
-            found = list(self._moves(k, run, sources[k]))
+            found = [m for m in self._moves(k, run, sources[k]) if m.way.worst_ns <= self.segment.most_ns]
             offered += len(found)
             kept = self._followed(k, undominated(found))
             moves += kept

@@ -49,19 +49,26 @@ class Segment:
     """Say how long a segment between two registers may be, in ns, nominal.
 
     within_ns: as asked. usable_ns: what of it unrolled logic may fill: without the register, and without the half
-    operation by which a cut may miss its place. worst_ns: what comes of it in unrolled logic.
+    operation by which a cut may miss its place. worst_ns: what comes of it in unrolled logic. strict: whether engines
+    with longer segments are left out; else those are there of which no shorter ones can be had.
     """
 
     within_ns: float
     usable_ns: float
     worst_ns: float
+    strict: bool = False
+
+    @property
+    def most_ns(self) -> float:
+        """Return the longest segment that any engine may have."""
+        return self.within_ns * (1 + 1e-9) if self.strict else float("inf")
 
     @classmethod
-    def of(cls, within_ns: float, step_ns: float, delays: Delays) -> Segment:
+    def of(cls, within_ns: float, step_ns: float, delays: Delays, *, strict: bool = False) -> Segment:
         """Return the segment for logic whose slowest operation takes step_ns: as long as asked, or as it must be."""
         half = step_ns / 2
         usable = max(within_ns - delays.register_ns - half, half, 1e-3)
-        return cls(within_ns, usable, delays.register_ns + usable + half)
+        return cls(within_ns, usable, delays.register_ns + usable + half, strict)
 
     def registers(self, guess: Estimate, delays: Delays) -> int:
         """Return the registers of a cone of its own that ends in one: its own operations may be the slower ones."""

@@ -18,9 +18,10 @@ from flow.graph.graph import Graph
 from flow.latency.budget import Verdict
 from flow.plan.advice import advice, limiter_of
 from flow.plan.candidate import Candidate, planned_converters
+from flow.plan.clocks import FEW
 from flow.plan.exact import exactly
 from flow.plan.footprint import area_of
-from flow.plan.levels import FEW, answers
+from flow.plan.levels import answers
 from flow.plan.options import Space, space_of, unrolled_resources
 from flow.plan.pinned import check_kept, check_pins, with_depths
 from flow.plan.pins import Pins
@@ -60,9 +61,10 @@ def boundary_of(request: Request) -> str:
 def target_of(graph: Graph, request: Request) -> Target:
     """Look up part and link and put the request into numbers; raise UserError for unknown names."""
     boundary = boundary_of(request)
-    part, link = find_part(request.part), find_link(request.link)
+    part, link = find_part(request.part).limited(request.most), find_link(request.link)
     fixed = link.fixed_ns(*payloads(graph, request))
-    goal = Goal(request.budget_ns, request.rate_hz, request.period_ns, (fixed.min, fixed.typical, fixed.max))
+    fixed_ns = (fixed.min, fixed.typical, fixed.max)
+    goal = Goal(request.budget_ns, request.rate_hz, request.period_ns, fixed_ns, objective=request.objective)
     return Target(part, delays_of(part), link, boundary, goal)
 
 
@@ -92,11 +94,15 @@ def make_plan(graph: Graph, request: Request) -> Plan:
     space = space_of(graph, target.part, target.delays, request.spare, Pins.of(graph, request.pins))
     check_pins(space)
     _check_elements(space)
-    frugal = request.budget_ns is not None or request.rate_hz is not None
+    frugal = target.goal.frugal
     whole = _unrolled(space, target, frugal=frugal)
     pool = [] if whole is None else [whole[0]]
-    found = answers(space, target.goal)
-    pool += [c for c in found.candidates if whole is None or c.folds]
+    known_ns = float("inf")
+    if whole is not None and whole[0].solution.verdict is Verdict.MET:
+        known_ns = whole[0].solution.latency.core_ns
+    found = answers(space, target.goal, known_ns=known_ns)
+    # a clock that only may close is surer where registers are spread over all of the logic
+    pool += [c for c in found.candidates if whole is None or c.folds or c.solution.verdict is Verdict.MET]
     pool = [with_depths(space, target.goal, candidate) for candidate in pool]
     if all(candidate.area == float("inf") for candidate in pool):
         raise _too_large(space, pool)

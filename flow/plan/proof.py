@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Literal
 
 from pydantic import Field
 
-Objective = Literal["area", "cycles"]
+Objective = Literal["area", "cycles", "ns"]
 EXACT = 1e-9
 """Share by which a bound may lie below for no more than the rounding of its arithmetic."""
 
@@ -34,8 +34,8 @@ class Searched:
 class Proof:
     """Say what is least and how far from it any plan may be.
 
-    value, bound: of the plan, and the least that any plan of the spaces can have: area (the sum of used over usable)
-    or cycles. solve_s: that the solver took; it is not kept with a plan, whose file must repeat.
+    value, bound: of the plan, and the least that any plan of the spaces can have: area (the sum of used over usable),
+    cycles, or with a free clock the core's ns. solve_s: that the solver took; it is not kept with a plan, whose file must repeat.
     """
 
     objective: Objective
@@ -43,6 +43,10 @@ class Proof:
     bound: float
     spaces: tuple[Searched, ...]
     solve_s: Annotated[float | None, Field(exclude=True)] = field(default=None, compare=False)
+
+    def in_ns(self, period_ns: float) -> Proof:
+        """Return a proof on cycles as one on ns with a clock period."""
+        return replace(self, objective="ns", value=self.value * period_ns, bound=self.bound * period_ns)
 
     @property
     def gap(self) -> float | None:

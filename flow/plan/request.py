@@ -5,18 +5,22 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from flow.device.links import Boundary
+from flow.device.parts import Kind
 from flow.errors import UserError, nearest
 from flow.latency.bunches import PERIOD_NS
 from flow.latency.queue import Overrun
+from flow.plan.limits import limits_of
 from flow.plan.load import check_load, check_payload
 from flow.plan.pins import Pin
 from flow.plan.precision import check_precision
+from flow.plan.solve import Objective
 from flow.quantity import FREQUENCY_HZ, TIME_NS, quantity, whole_bytes
 
 MOST_CYCLES = 1_000_000
@@ -105,6 +109,8 @@ class Request:
     freeze: str | None = None
     bunch_crossings: bool = False
     pins: dict[str, Pin] = field(default_factory=dict)
+    objective: Objective | None = None
+    limits: dict[str, int | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.budget is not None:
@@ -113,6 +119,7 @@ class Request:
             parse_rate(self.rate)
         parse_clock(self.clock)
         check_precision(self.precision)
+        limits_of(self.limits)
         check_payload(self.payload_in, "payload_in")
         check_payload(self.payload_out, "payload_out")
         check_load(self.arrivals, self.buffer, self.overrun, self.output_buffer)
@@ -136,6 +143,11 @@ class Request:
     def period_ns(self) -> float | None:
         """Return the asked clock period in ns, None when the planner chooses."""
         return parse_clock(self.clock)
+
+    @property
+    def most(self) -> dict[Kind, int | Fraction]:
+        """Return the limits: counts, and shares of what the part has."""
+        return cast("dict[Kind, int | Fraction]", limits_of(self.limits))
 
     @property
     def payload_bytes(self) -> tuple[int | None, int | None]:

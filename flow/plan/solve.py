@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import ceil, floor, log10
+from typing import Literal
 
 from flow.device.delays import Delays
 from flow.latency.budget import Clock, Latency, Origin, Verdict, judge, latency_of, required_interval
 
+Objective = Literal["area", "latency"]
+"""What may be asked to be least."""
 MOST_REGISTERS = 64  # beyond this, more registers no longer shorten any segment of a network that fits a chip
 NO_LONGER_SHORTER = 4  # registers that bring nothing before the search stops
 
@@ -24,13 +27,24 @@ class Depths:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """Hold what is asked, in ns and Hz; a period of None leaves the clock to the planner."""
+    """Hold what is asked, in ns and Hz; a period of None leaves the clock to the planner.
+
+    objective: what is to be least among plans that keep budget and rate; None leaves it to whether there are any.
+    """
 
     budget_ns: float | None
     rate_hz: float | None
     period_ns: float | None
     fixed_ns: tuple[float, float, float]
     interval: int = 1
+    objective: Objective | None = None
+
+    @property
+    def frugal(self) -> bool:
+        """Tell whether the least area is wanted: where asked for, or where a budget or a rate bounds the rest."""
+        if self.objective is not None:
+            return self.objective == "area"
+        return self.budget_ns is not None or self.rate_hz is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,14 +116,15 @@ def periods(goal: Goal, worst_ns: float, delays: Delays) -> tuple[float, ...]:
     """Return the clock periods in ns for a longest segment: as asked, or one that surely closes and one that may."""
     if goal.period_ns is not None:
         return (goal.period_ns,)
-    return (round_up(worst_ns * delays.high), round_up(worst_ns))
+    ends = (worst_ns * delays.high, worst_ns)
+    return tuple(dict.fromkeys(round_up(max(end, delays.least_period_ns)) for end in ends))
 
 
 def judged(goal: Goal, depths: Depths, period_ns: float, delays: Delays) -> Solution:
     """Return the solution that these depths are with a clock period."""
     origin = Origin.PREDICTED if goal.period_ns is None else Origin.ASKED
-    span = (depths.worst_ns * delays.low, depths.worst_ns * delays.high)
-    clock = Clock(period_ns, span, origin, Origin.PREDICTED)
+    low_ns, high_ns = (max(depths.worst_ns * factor, delays.least_period_ns) for factor in (delays.low, delays.high))
+    clock = Clock(period_ns, (low_ns, high_ns), origin, Origin.PREDICTED)
     latency = latency_of(depths.cycles, clock.period_ns, goal.fixed_ns)
     required = required_interval(goal.rate_hz, clock.period_ns)
     verdict = judge(latency, clock, budget_ns=goal.budget_ns, interval=goal.interval, required=required)

@@ -18,10 +18,12 @@ from flow.latency.arrival_file import read_arrivals
 from flow.latency.arrivals import is_file
 from flow.latency.queue import Overrun
 from flow.plan.freeze import Frozen, kept, load_frozen
+from flow.plan.limits import written
 from flow.plan.load import LOADS
 from flow.plan.plan import load_plan
 from flow.plan.planner import boundary_of
 from flow.plan.request import Request, Spared
+from flow.plan.solve import Objective
 from flow.progress import Progress
 from flow.project import Project
 from flow.samples import DEFAULT_COUNT
@@ -51,6 +53,8 @@ class Options:
     link: str | None = None
     boundary: str | None = None
     spare: tuple[Spared, ...] = ()
+    objective: Objective | None = None
+    limits: tuple[str, ...] = ()
     payload_in: str | None = None
     payload_out: str | None = None
     arrivals: str | None = None
@@ -210,10 +214,13 @@ def open_context(options: Options, progress: Progress) -> Context:
         "payload_out",
         *LOADS,
         "latency_exact",
+        "objective",
     )
     request = subject.request.overridden(**{name: getattr(options, name) for name in names})
     if options.spare:
         request = replace(request, spare=options.spare)
+    if options.limits:
+        request = replace(request, limits=written(options.limits))
     if options.bunch_crossings:
         request = replace(request, bunch_crossings=True)
     if options.link is not None and options.boundary is None:

@@ -18,7 +18,7 @@ from flow.graph.graph import Asked, Graph
 from flow.graph.nodes import AnyNode, Conv, Dense, Input, Merge, Pool, Relu, Reshape
 from flow.graph.window import Window
 from flow.latency.budget import Verdict
-from flow.plan.levels import addition_ns
+from flow.plan.clocks import addition_ns
 from flow.plan.moves import Explorer
 from flow.plan.options import Segment, space_of
 from flow.plan.plan import timeline_of
