@@ -1,4 +1,4 @@
-"""LUT, FF, DSP and block RAM of a streamed engine, and of what makes branches meet. Facet 3.
+"""LUT, FF, DSP and block RAM of a streamed engine, of what makes branches meet, and of crossings. Facet 3.
 
 Each module is counted as Yosys maps it alone: flip-flops, block RAM and LUT RAM exactly, as synthesis was seen to keep
 them; LUTs of counters by what they took per bit on each family (benchmarks/streamed_resources.py compares).
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from flow.device.parts import Family, Part
 from flow.engines.align import Delay, Fifo
+from flow.engines.crossing import Crossing
 from flow.engines.engine import Resources
 from flow.engines.families import XILINX
 from flow.engines.folded import Folded
@@ -155,8 +156,15 @@ def buffered(bits: int, words: int, store: str, family: Family) -> Resources:
     return Resources(lut=ram_luts(bits, words, family), ff=bits)
 
 
-def waiting_resources(what: Delay | Fifo, width: int, part: Part) -> Resources:
-    """Predict what a delay or a FIFO takes; width: bits of an element."""
+def side_resources(what: Crossing, width: int) -> Resources:
+    """Predict what a crossing takes on each of two dies: a register with its valid bit; width: bits of an element."""
+    return Resources(ff=what.lanes * width + 1)
+
+
+def waiting_resources(what: Delay | Fifo | Crossing, width: int, part: Part) -> Resources:
+    """Predict what a delay, a FIFO or a crossing takes; width: bits of an element."""
+    if isinstance(what, Crossing):
+        return side_resources(what, width) + side_resources(what, width)
     if isinstance(what, Delay):
         return Resources(ff=what.cycles * (what.lanes * width + 1))
     passing = what.bits if what.bypass else 0

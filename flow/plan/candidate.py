@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from flow.device.parts import Part
 from flow.engines.align import Delay, Fifo
 from flow.engines.converter import Converter
+from flow.engines.crossing import Crossing
 from flow.engines.dataflow import Block, Traffic
 from flow.engines.engine import Resources, Unrolled
 from flow.engines.folded_cost import converter_resources
@@ -64,13 +65,13 @@ class Candidate:
 
 
 def planned_converters(graph: Graph, blocks: Iterable[Block], part: Part) -> tuple[PlannedConverter, ...]:
-    """Return what stands between engines, and what it takes: width converters, and what waits for the other branch."""
+    """Return what stands between engines, and what it takes: width converters, crossings, what waits for a branch."""
     found = []
     for block in blocks:
         match block.what:
             case Converter() as what:
                 found.append(PlannedConverter(block.output, what, converter_resources(graph, what, part)))
-            case Delay() | Fifo() as what:
+            case Delay() | Fifo() | Crossing() as what:
                 width = graph.node(what.node).type.width
                 found.append(PlannedConverter(block.output, what, waiting_resources(what, width, part)))
             case _:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from flow.device.parts import Part
+from flow.device.parts import Kind, Part
 from flow.engines.engine import Resources
 
-KINDS = ("lut", "ff", "dsp", "bram")
+KINDS: tuple[Kind, ...] = ("lut", "ff", "dsp", "bram")
 """Resources that plans compete for; nothing is put into UltraRAM, which has no initial contents."""
 HALVES = (1, 1, 2, 2)
 """Units in which they are counted: half blocks add up, whole ones do not."""

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from flow.engines.align import Delay, Fifo
 from flow.engines.converter import Converter
+from flow.engines.crossing import Crossing
 from flow.engines.dataflow import Traffic, dataflow
 from flow.engines.engine import Choice, Resources
 from flow.graph.graph import Graph
@@ -19,7 +20,7 @@ from flow.plan.proof import Proof
 from flow.plan.reuse import Reuse
 from flow.stored import check_format, load_stored
 
-FORMAT = 5
+FORMAT = 6
 CURE = "renew it: fpgaflow build"
 
 
@@ -41,7 +42,7 @@ class PlannedConverter:
     """Hold what stands between two engines, by the edge that leaves it, with its predicted resources."""
 
     edge: str
-    converter: Converter | Delay | Fifo
+    converter: Converter | Delay | Fifo | Crossing
     resources: Resources
 
 
@@ -55,7 +56,7 @@ class Plan:
     none, or did not look for it.
     limiter: the run that takes most of the time.
     advice: what would have to change when the verdict is not `met`. must_beat: baseline rows that the request asks to
-    undercut. converters: width converters between runs. reuse: reuse factors that the hls4ml configuration asks for.
+    undercut. converters: what stands between runs. reuse: reuse factors that the hls4ml configuration asks for.
     revisions: what the build had to change and why. latency_exact: the cycles that a contract asks for, None without.
     proof: how good any other plan could be, by the estimates from which this one was made.
     """
