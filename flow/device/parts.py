@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 from importlib.resources import files
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
@@ -159,9 +159,7 @@ class Part:
     def limited(self, most: Mapping[Kind, int | Fraction]) -> Part:
         """Return the part of which a plan may use less: so many of a resource, or a share of all that there are."""
         counts = dict(zip(get_args(Kind), self.available, strict=True)) if most else {}
-        return replace(
-            self, most=tuple((k, m if isinstance(m, int) else int(counts[k] * m)) for k, m in most.items())
-        )
+        return replace(self, most=tuple((k, m if isinstance(m, int) else int(counts[k] * m)) for k, m in most.items()))
 
     @property
     def dies(self) -> int:
@@ -248,6 +246,7 @@ class _File:
 def _part(entry: _Entry, file: _File) -> Part:
     counts = {name: getattr(entry, name) for name in ("lut", "alm", "ff", "dsp", "bram", "uram", "spram_kbit", "slr")}
     figures: dict[str, _Count | _Flag | None] = {**counts, "transceivers": entry.transceivers}
+    values: dict[str, Any] = {name: None if figure is None else figure.value for name, figure in counts.items()}
     return Part(
         name=entry.name,
         family=entry.family,
@@ -256,7 +255,7 @@ def _part(entry: _Entry, file: _File) -> Part:
         package=entry.package,
         speed=entry.speed,
         aliases=entry.aliases,
-        **{name: None if figure is None else figure.value for name, figure in counts.items()},
+        **values,
         bram_kbit=entry.bram_kbit,
         transceivers=None if entry.transceivers is None else entry.transceivers.value,
         nextpnr_device=entry.nextpnr_device,

@@ -10,12 +10,11 @@ from flow.engines.align import Delay, Fifo
 from flow.engines.converter import Converter
 from flow.engines.crossing import Crossing
 from flow.engines.dataflow import Block, Traffic
-from flow.engines.engine import Resources, Unrolled
+from flow.engines.engine import Unrolled
 from flow.engines.folded_cost import converter_resources
 from flow.engines.streamed_cost import waiting_resources
 from flow.graph.graph import Graph
 from flow.latency.budget import Verdict
-from flow.plan.options import Space
 from flow.plan.plan import Planned, PlannedConverter
 from flow.plan.solve import Solution
 
@@ -77,9 +76,3 @@ def planned_converters(graph: Graph, blocks: Iterable[Block], part: Part) -> tup
             case _:
                 pass
     return tuple(found)
-
-
-def resources_of(space: Space, planned: tuple[Planned, ...], blocks: Iterable[Block]) -> Resources:
-    """Return what runs and all that stands between them take."""
-    between = planned_converters(space.graph, blocks, space.part)
-    return sum((c.resources for c in between), sum((p.resources for p in planned), Resources()))

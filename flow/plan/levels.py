@@ -68,9 +68,7 @@ class Answers:
         )
 
 
-def answers(
-    space: Space, goal: Goal, *, free: Sequence[float] = LENGTHS, known_ns: float = float("inf")
-) -> Answers:
+def answers(space: Space, goal: Goal, *, free: Sequence[float] = LENGTHS, known_ns: float = float("inf")) -> Answers:
     """Return plans worth comparing: within budget and rate where there are any, else as near as the part allows.
 
     free: lengths of a segment to try with a free clock, in additions with their register. known_ns: of the core, in

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from flow.engines.dataflow import Traffic, dataflow
-from flow.plan.candidate import Candidate, resources_of
-from flow.plan.footprint import KINDS, NO_LIMIT, area_of, area_weights, usable
+from flow.plan.candidate import Candidate
+from flow.plan.dies import area_with, on_one_die, waiting_on_dies
+from flow.plan.footprint import KINDS, NO_LIMIT, area_weights, counted, usable
 from flow.plan.moves import Explorer
 from flow.plan.options import Segment, Space
 from flow.plan.plan import Planned
@@ -22,6 +24,7 @@ from flow.plan.program import INFINITE, Aim, Answer, Limits, Program
 from flow.plan.proof import Proof, Searched
 from flow.plan.pruning import bounds
 from flow.plan.solve import Depths, Goal, judged, periods
+from flow.plan.spread import Dies
 from flow.plan.traffic import places_of
 from flow.plan.waiting import Waiting
 
@@ -29,6 +32,8 @@ ROUNDS = (4, 32)
 """Answers that are worked out where tensors wait, at the least and at most, before the gap is left as it is."""
 ROUND_MOVES = 40_000
 """Moves of all programs together that are solved for it: a small space is asked more often."""
+Reserve = tuple[tuple[int, ...], ...]
+"""What is kept free of each die, by resource."""
 EQUAL = 1e-9
 """Share by which areas may differ and still count as equal."""
 
@@ -73,33 +78,78 @@ class Optimum:
             moves=len(self.moves.moves),
             offered=self.moves.offered,
         )
-        built = {move.run for move in self.moves.moves}
-        waiting = Waiting(graph, space.part, space.spare)
-        ends = tuple(run[-1] for run in space.runs)
         # a run that cannot be built at all needs no solver
-        self.program = Program(self.moves, ends, graph.outputs, waiting) if len(built) == len(ends) else None
+        self.possible = len({move.run for move in self.moves.moves}) == len(space.runs)
+
+    def program(self, *, spread: bool) -> Program:
+        """Return the program of the moves; spread: over the dies of the part."""
+        graph, part = self.space.graph, self.space.part
+        waiting, ends = Waiting(graph, part, self.space.spare), tuple(run[-1] for run in self.space.runs)
+        return Program(self.moves, ends, graph.outputs, waiting, Dies.of(graph, part) if spread else None)
 
     def best(self, aim: Aim, cycles: int, *, roomy: bool = False) -> Best:
-        """Return the best plan of at most so many cycles; roomy: as if the part had enough of everything."""
+        """Return the best plan of at most so many cycles; roomy: as if the part had enough of everything.
+
+        A plan that one die holds is as good as any; only where that which would be best on a single large die is too
+        large for one of the part's, runs are spread over them.
+        """
+        if not self.possible or cycles < 0:
+            return Best(None, Proof(aim, INFINITE, INFINITE, (self.searched,), 0.0))
+        together = self._best(self.together, aim, cycles, roomy=roomy)
+        if together.built is not None or self.space.part.dies == 1 or together.proof.bound == INFINITE:
+            return together
+        apart = self._best(self.apart, aim, cycles, roomy=False)
+        seconds = (together.proof.solve_s or 0.0) + (apart.proof.solve_s or 0.0)
+        bound = min(max(together.proof.bound, apart.proof.bound), apart.proof.value)
+        return replace(apart, proof=replace(apart.proof, bound=bound, solve_s=seconds))
+
+    @cached_property
+    def together(self) -> Program:
+        """Return the program for a part of one die."""
+        return self.program(spread=False)
+
+    @cached_property
+    def apart(self) -> Program:
+        """Return the program for a part of several dies."""
+        return self.program(spread=True)
+
+    def _best(self, program: Program, aim: Aim, cycles: int, *, roomy: bool) -> Best:
         found: list[tuple[tuple[float, ...], Built]] = []
         known: list[Answer] = []
         bound, seconds = INFINITE, 0.0
-        dropped = self._dropped(cycles) if aim == "area" and self.program is not None and not roomy else ()
-        rounds = min(max(ROUND_MOVES // max(len(self.moves.moves), 1), ROUNDS[0]), ROUNDS[1])
-        for _ in range(rounds if self.program is not None and cycles >= 0 else 0):
-            answer = self._answer(aim, cycles, known, dropped, roomy=roomy)
-            bound, seconds = answer.bound, seconds + answer.seconds
-            if not answer.moves:
+        dropped = self._dropped(cycles) if aim == "area" and not roomy else ()
+        reserve: Reserve = ()
+        for _ in range(min(max(ROUND_MOVES // len(self.moves.moves), ROUNDS[0]), ROUNDS[1])):
+            answer = self._answer(program, aim, cycles, known=known, dropped=dropped, reserve=reserve, roomy=roomy)
+            seconds += answer.seconds
+            if not reserve:
+                bound = answer.bound
+            if not answer.moves and not reserve:
                 break
+            if not answer.moves:
+                reserve = ()  # it was too much to keep free
+                continue
             known.append(answer)
             built = self.built(answer)
             if built.cycles <= cycles and (roomy or built.area < INFINITE) and built.interval <= self.interval:
                 found.append(((built.area, built.cycles) if aim == "area" else (built.cycles, built.area), built))
-            if roomy or (found and min(key for key, _ in found)[0] <= bound * (1 + EQUAL) + EQUAL):
-                break
+                if roomy or reserve or min(key for key, _ in found)[0] <= bound * (1 + EQUAL) + EQUAL:
+                    break
+            elif program.spread is not None:
+                reserve = self._waiting(built, reserve)
+            elif not found and self.space.part.dies > 1:
+                break  # it is too large for one die
         best = min(found, key=lambda one: one[0], default=None)
         value = INFINITE if best is None else best[0][0]
         return Best(None if best is None else best[1], Proof(aim, value, min(bound, value), (self.searched,), seconds))
+
+    def _waiting(self, built: Built, reserve: Reserve) -> Reserve:
+        """Return what waits and crosses on each die in a plan, or what was kept for it where that is more."""
+        graph, part = self.space.graph, self.space.part
+        flow = dataflow(graph, tuple(one.choice for one in built.planned), built.traffic)
+        used = waiting_on_dies(graph, flow, part)
+        kept = reserve or ((0,) * len(KINDS),) * len(used)
+        return tuple(tuple(map(max, counted(now), before)) for now, before in zip(used, kept, strict=True))
 
     def _dropped(self, cycles: int) -> tuple[int, ...]:
         """Return the moves of which no plan takes as little area as one that has room."""
@@ -112,37 +162,53 @@ class Optimum:
             return ()
         return tuple(np.flatnonzero(known.through > plan.area * (1 + EQUAL)).tolist())
 
-    def _answer(self, aim: Aim, cycles: int, known: list[Answer], dropped: tuple[int, ...], *, roomy: bool) -> Answer:
+    def _answer(
+        self,
+        program: Program,
+        aim: Aim,
+        cycles: int,
+        *,
+        known: list[Answer],
+        dropped: tuple[int, ...],
+        reserve: Reserve,
+        roomy: bool,
+    ) -> Answer:
         """Ask for the aim, then for the least of what else counts."""
-        assert self.program is not None
         part = self.space.part
         room = (NO_LIMIT,) * len(KINDS) if roomy else usable(part)
         limits = Limits(cycles, INFINITE, room, tuple(area_weights(part, self.space.spare).tolist()))
-        first = self.program.solve(aim, limits, without=known, dropped=dropped)
+        first = program.solve(aim, limits, without=known, dropped=dropped, reserve=reserve)
         if not first.moves:
             return first
         if aim == "area":
             narrow = replace(limits, area=first.objective * (1 + EQUAL))
-            second = self.program.solve("cycles", narrow, without=known, dropped=dropped)
+            second = program.solve("cycles", narrow, without=known, dropped=dropped, reserve=reserve)
         else:
-            second = self.program.solve(
-                "area", replace(limits, cycles=round(first.objective)), without=known, dropped=dropped
-            )
+            soonest = replace(limits, cycles=round(first.objective))
+            second = program.solve("area", soonest, without=known, dropped=dropped, reserve=reserve)
         seconds = first.seconds + second.seconds
         chosen = second if second.moves else first
-        return replace(first, seconds=seconds, moves=chosen.moves, arrival=chosen.arrival)
+        return replace(first, seconds=seconds, moves=chosen.moves, arrival=chosen.arrival, dies=chosen.dies)
 
     def built(self, answer: Answer) -> Built:
         """Work a plan out exactly."""
         graph, space = self.space.graph, self.space
         ways = [self.moves.moves[k].way for k in answer.moves]
         place = {node.name: k for k, node in enumerate(graph.nodes)}
-        made = sorted((one for way in ways for one in way.planned), key=lambda one: place[one.choice.nodes[0]])
+        made = sorted(
+            ((one, run) for run, way in enumerate(ways) for one in way.planned),
+            key=lambda one: place[one[0].choice.nodes[0]],
+        )
+        planned = tuple(one for one, _ in made)
         traffic = self.traffics[answer.arrival]
-        flow = dataflow(graph, tuple(one.choice for one in made), traffic)
-        area = area_of(resources_of(space, tuple(made), flow.blocks), space.part, space.spare)
+        if answer.dies:
+            traffic = replace(traffic, dies=tuple(answer.dies[run] for _, run in made))
+        flow = dataflow(graph, tuple(one.choice for one in planned), traffic)
+        if not answer.dies:
+            traffic = on_one_die(graph, planned, flow, traffic, space.part)
+        area = area_with(graph, planned, flow, traffic, space.part, spare=space.spare)
         worst_ns = max(way.worst_ns for way in ways)
-        return Built(tuple(made), traffic, flow.timeline.latency, flow.timeline.interval, area, worst_ns)
+        return Built(planned, traffic, flow.timeline.latency, flow.timeline.interval, area, worst_ns)
 
 
 def with_clocks(space: Space, goal: Goal, built: Built) -> Iterator[Candidate]:

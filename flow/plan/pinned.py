@@ -15,8 +15,8 @@ from flow.engines.folded_choices import foldable
 from flow.errors import UserError
 from flow.graph.graph import Graph
 from flow.graph.nodes import Dense
-from flow.plan.candidate import Candidate, resources_of
-from flow.plan.footprint import area_of
+from flow.plan.candidate import Candidate
+from flow.plan.dies import area_with
 from flow.plan.options import Space
 from flow.plan.pins import NO_PINS, Pin
 from flow.plan.priced import priced, worst_of
@@ -67,7 +67,7 @@ def with_depths(space: Space, goal: Goal, candidate: Candidate) -> Candidate:
     found = Depths(depths, flow.timeline.latency, worst_ns)
     period_ns = candidate.solution.clock.period_ns
     solution = judged(replace(goal, interval=flow.timeline.interval), found, period_ns, space.delays)
-    area = area_of(resources_of(space, planned, flow.blocks), space.part, space.spare)
+    area = area_with(graph, planned, flow, traffic, space.part, spare=space.spare)
     return replace(candidate, planned=planned, solution=solution, area=area)
 
 

@@ -10,7 +10,7 @@ from flow.device.delays import Delays, delays_of
 from flow.device.links import Link, check_reach, find_link
 from flow.device.parts import Part, find_part
 from flow.engines.dataflow import Traffic, dataflow, whole_tensors
-from flow.engines.engine import Resources, Unrolled
+from flow.engines.engine import Unrolled
 from flow.engines.estimate import Estimate
 from flow.engines.lower import runs
 from flow.errors import UserError
@@ -19,6 +19,7 @@ from flow.latency.budget import Verdict
 from flow.plan.advice import advice, limiter_of
 from flow.plan.candidate import Candidate, planned_converters
 from flow.plan.clocks import FEW
+from flow.plan.dies import area_with, on_one_die
 from flow.plan.exact import exactly
 from flow.plan.footprint import area_of
 from flow.plan.levels import answers
@@ -161,8 +162,11 @@ def _with_cones(
         Planned(replace(choice, depth=depth), unrolled_resources(guess, depth), guess.delay_ns)
         for (choice, guess), depth in zip(cones, solution.depths.depths, strict=True)
     )
-    area = area_of(sum((p.resources for p in planned), Resources()), target.part, space.spare)
-    return None if area == float("inf") else (Candidate(planned, solution, area), best_ns)
+    graph, part, whole = space.graph, target.part, whole_tensors(space.graph)
+    flow = dataflow(graph, tuple(one.choice for one in planned), whole)
+    traffic = on_one_die(graph, planned, flow, whole, part)
+    area = area_with(graph, planned, flow, traffic, part, spare=space.spare)
+    return None if area == float("inf") else (Candidate(planned, solution, area, traffic), best_ns)
 
 
 def _best_with_free_clock(space: Space, target: Target) -> float:

@@ -22,6 +22,7 @@ from flow.plan.footprint import HALVES, KINDS
 from flow.plan.moves import Move, Moves
 from flow.plan.options import halves
 from flow.plan.places import Delivery, Place
+from flow.plan.spread import Dies, Spread
 from flow.plan.waiting import Waiting
 
 Aim = Literal["area", "cycles"]
@@ -55,7 +56,7 @@ class Answer:
 
     moves: one for each run, by number in `Moves.moves`; empty where nothing is possible. arrival: which of the ways in
     which the inputs may come. objective: of the program (area or cycles); bound: the least that any plan can have.
-    seconds: that the solver took.
+    seconds: that the solver took. dies: on which each run lies, by run; empty where all lie on one.
     """
 
     moves: tuple[int, ...]
@@ -63,6 +64,7 @@ class Answer:
     bound: float
     objective: float
     seconds: float
+    dies: tuple[int, ...] = ()
 
 
 @dataclass(slots=True)
@@ -91,19 +93,29 @@ class _Rows:
 class Program:
     """Hold the program of a network's moves; the aim and the limits are given anew for every solution."""
 
-    def __init__(self, moves: Moves, nodes: tuple[str, ...], outputs: tuple[str, ...], waiting: Waiting) -> None:
-        """nodes: the last of each run. outputs: of the graph. waiting: what a cycle of waiting costs at the least."""
+    def __init__(
+        self,
+        moves: Moves,
+        nodes: tuple[str, ...],
+        outputs: tuple[str, ...],
+        waiting: Waiting,
+        dies: Dies | None = None,
+    ) -> None:
+        """nodes: the last of each run. outputs: of the graph. waiting: what a cycle of waiting costs at the least.
+
+        dies: over which runs may be spread; None where one holds them all.
+        """
         self.moves, self.rows = moves, _Rows()
         self.columns = 0
         self.upper: list[float] = []
         self.integral: list[int] = []
-        self.taken = [self._column(1.0, whole=True) for _ in moves.moves]
-        self.arrived = [self._column(1.0, whole=True) for _ in moves.arrivals]
-        self.totals = [self._column(INFINITE, whole=unit > 1) for unit in HALVES]
-        self.latency = self._column(INFINITE)
+        self.taken = [self.column(1.0, whole=True) for _ in moves.moves]
+        self.arrived = [self.column(1.0, whole=True) for _ in moves.arrivals]
+        self.totals = [self.column(INFINITE, whole=unit > 1) for unit in HALVES]
+        self.latency = self.column(INFINITE)
         self.waits: list[tuple[int, float]] = []
         self.counted: list[list[tuple[int, float]]] = [[] for _ in KINDS]
-        self.ends = {name: self._column(INFINITE) for name in (*(p.node for p in moves.arrivals[0]), *nodes)}
+        self.ends = {name: self.column(INFINITE) for name in (*(p.node for p in moves.arrivals[0]), *nodes)}
         self.gives: dict[Place, list[tuple[int, float]]] = {}
         self.of_run: list[list[int]] = [[] for _ in nodes]
         for k, move in enumerate(moves.moves):
@@ -115,17 +127,22 @@ class Program:
         # a tensor can wait in front of these at once
         self.meeting = Counter(source for sources in moves.sources if len(sources) > 1 for source in sources)
         self.shared: dict[Converter, int] = {}
+        self.converters: dict[str, list[tuple[int, tuple[int, ...]]]] = {}
+        self.spread = None if dies is None else Spread(self, dies, nodes)
         for run, node in enumerate(nodes):
             self._run(run, node, waiting)
         for node, deliveries in zip(outputs, moves.deliveries[-1], strict=True):
             comes = self._handed(node, deliveries)
             self.rows.add(0.0, [(self.latency, 1.0), (self.ends[node], -1.0), *_minus(comes)], INFINITE)
+        if self.spread is not None:
+            self.spread.finish()
         for total, unit, terms in zip(self.totals, HALVES, self.counted, strict=True):
             self.rows.add(0.0, [(total, float(unit)), *((column, -value) for column, value in terms)], INFINITE)
 
     # ---- columns and rows ----
 
-    def _column(self, upper: float, *, whole: bool = False) -> int:
+    def column(self, upper: float, *, whole: bool = False) -> int:
+        """Return the number of a new variable, from 0 to `upper`."""
         self.upper.append(upper)
         self.integral.append(int(whole))
         self.columns += 1
@@ -156,19 +173,20 @@ class Program:
             taking: dict[Place, list[tuple[int, float]]] = {}
             for k, move in mine:
                 taking.setdefault(move.takes[slot], []).append((self.taken[k], -1.0))
-            came.append(self._handed(source, deliveries, taking))
+            across = [] if self.spread is None else self.spread.crossing(source, run)
+            came.append([*self._handed(source, deliveries, taking), *across])
         if len(sources) == 1:
             spent = [(self.taken[k], -float(move.cycles[0])) for k, move in mine if move.cycles[0]]
             self.rows.add(0.0, [(self.ends[node], 1.0), (self.ends[sources[0]], -1.0), *_minus(came[0]), *spent], 0.0)
             return
-        together = self._column(INFINITE)  # the cycle of the last beats once all come together
+        together = self.column(INFINITE)  # the cycle of the last beats once all come together
         spent = [(self.taken[k], -float(min(move.cycles))) for k, move in mine]
         self.rows.add(0.0, [(self.ends[node], 1.0), (together, -1.0), *spent], 0.0)
         for slot, source in enumerate(sources):
             # cycles that the last beat waits at the least, so that none of the others comes too late
             fewest = [move.cycles[slot] - min(move.cycles) for _, move in mine]
             late = [(self.taken[k], -float(wait)) for (k, _), wait in zip(mine, fewest, strict=True) if wait]
-            more = self._column(INFINITE)
+            more = self.column(INFINITE)
             before = [(together, 1.0), (self.ends[source], -1.0), *_minus(came[slot])]
             self.rows.add(0.0, [*before, *late, (more, -1.0)], 0.0)
             rates = []
@@ -201,7 +219,7 @@ class Program:
         ending: dict[Place, list[tuple[int, float]]] = {}
         spent: list[tuple[int, float]] = []
         for delivery in deliveries:
-            column = self._column(1.0)
+            column = self.column(1.0)
             leaving.setdefault(delivery.comes, []).append((column, 1.0))
             ending.setdefault(delivery.gives, []).append((column, 1.0))
             if delivery.cycles:
@@ -219,23 +237,41 @@ class Program:
     def _converted(self, source: str, delivery: Delivery, column: int) -> None:
         """Count a converter: once, however many read what it gives."""
         assert delivery.what is not None
+        known = self.shared.get(delivery.what)
+        if known is None:
+            known = column if self.readers[source] == 1 else self.column(1.0)
+            self._count(known, halves(delivery.resources))
+            self.converters.setdefault(source, []).append((known, halves(delivery.resources)))
         if self.readers[source] == 1:
-            self._count(column, halves(delivery.resources))
             return
-        if delivery.what not in self.shared:
-            self.shared[delivery.what] = self._column(1.0)
-            self._count(self.shared[delivery.what], halves(delivery.resources))
-        self.rows.add(0.0, [(self.shared[delivery.what], 1.0), (column, -1.0)], INFINITE)
+        self.shared[delivery.what] = known
+        self.rows.add(0.0, [(known, 1.0), (column, -1.0)], INFINITE)
 
     # ---- solving ----
 
-    def solve(self, aim: Aim, limits: Limits, *, without: Sequence[Answer] = (), dropped: Sequence[int] = ()) -> Answer:
-        """Return the best choice of moves, or none; without: answers that are not wanted again; dropped: moves."""
+    def solve(
+        self,
+        aim: Aim,
+        limits: Limits,
+        *,
+        without: Sequence[Answer] = (),
+        dropped: Sequence[int] = (),
+        reserve: Sequence[Sequence[int]] = (),
+    ) -> Answer:
+        """Return the best choice of moves, or none.
+
+        without: answers that are not wanted again. dropped: moves. reserve: of each die, what is kept free of each
+        resource.
+        """
         import highspy
 
         rows = self.rows.copy()
+        if self.spread is not None and reserve:
+            self.spread.reserved(rows.upper, reserve)
         for known in without:
             columns = [*(self.taken[k] for k in known.moves), self.arrived[known.arrival]]
+            if self.spread is not None:
+                columns += [self.spread.on[run][die] for run, die in enumerate(known.dies)]
             rows.add(-INFINITE, [(column, 1.0) for column in columns], len(columns) - 1.0)
         area = [*zip(self.totals, limits.weights, strict=True), *self.waits]
         if limits.area < INFINITE:
@@ -290,7 +326,8 @@ class Program:
         bound, value = info.mip_dual_bound / scale, info.objective_function_value / scale
         if aim == "cycles":
             bound, value = float(ceil(bound - 1e-6)), float(round(value))  # both are whole
-        return Answer(moves, arrival, bound, value, took)
+        dies = () if self.spread is None else self.spread.chosen(found.tolist())
+        return Answer(moves, arrival, bound, value, took, dies)
 
 
 def _readers(moves: Moves) -> dict[str, int]:

@@ -35,7 +35,8 @@ class Proof:
     """Say what is least and how far from it any plan may be.
 
     value, bound: of the plan, and the least that any plan of the spaces can have: area (the sum of used over usable),
-    cycles, or with a free clock the core's ns. solve_s: that the solver took; it is not kept with a plan, whose file must repeat.
+    cycles, or with a free clock the core's ns. solve_s: that the solver took; it is not kept with a plan, whose file
+    must repeat.
     """
 
     objective: Objective

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from flow.device.delays import delays_of
-from flow.device.parts import find_part
+from flow.device.parts import Part, find_part
 from flow.engines.align import Fifo
 from flow.engines.dataflow import dataflow
 from flow.graph.graph import Graph
@@ -19,9 +19,8 @@ from flow.plan.optimum import Built, Optimum
 from flow.plan.options import Segment, space_of
 from flow.plan.places import Place, from_zero
 from flow.plan.plan import timeline_of
-from flow.plan.program import Answer, Program
+from flow.plan.program import Answer
 from flow.plan.traffic import traffics
-from flow.plan.waiting import Waiting
 from tests.plan.small_networks import small_network
 
 PART = find_part("xc7a100t")
@@ -30,9 +29,9 @@ KEPT = 3
 """Ways to build each run that are left, drawn at random."""
 
 
-def search(graph: Graph, *, interval: int = NO_LIMIT, within_ns: float = WITHIN_NS) -> Optimum:
-    delays = delays_of(PART)
-    space = space_of(graph, PART, delays)
+def search(graph: Graph, *, interval: int = NO_LIMIT, within_ns: float = WITHIN_NS, part: Part = PART) -> Optimum:
+    delays = delays_of(part)
+    space = space_of(graph, part, delays)
     segment = Segment.of(within_ns, space.step_ns, delays)
     return Optimum(space, segment, NO_LIMIT, interval, traffics(graph, 24))
 
@@ -47,8 +46,6 @@ def thinned(optimum: Optimum, seed: int) -> Optimum:
         picked = {ways[k] for k in rng.choice(len(ways), size=min(KEPT, len(ways)), replace=False)}
         kept += [move for move in mine if move.way in picked]
     optimum.moves = replace(optimum.moves, moves=tuple(kept))
-    waiting = Waiting(space.graph, PART, ())
-    optimum.program = Program(optimum.moves, tuple(r[-1] for r in space.runs), space.graph.outputs, waiting)
     return optimum
 
 

@@ -27,7 +27,7 @@ from flow.errors import UserError
 from flow.graph.graph import Graph
 from flow.latency.budget import Clock, Origin, Verdict, judge, latency_of, required_interval
 from flow.plan.candidate import planned_converters
-from flow.plan.footprint import area_of
+from flow.plan.dies import area_with
 from flow.plan.options import unrolled_resources
 from flow.plan.plan import Plan, Planned
 from flow.plan.planner import Target, target_of
@@ -108,7 +108,7 @@ class Rebuild:
             interval=timeline.interval,
             required=required_interval(request.rate_hz, period_ns),
         )
-        fits = area_of(used, target.part) < float("inf")
+        fits = area_with(graph, tuple(planned), flow, self.plan.traffic, target.part) < float("inf")
         counts = (used.lut, used.ff, used.dsp, used.bram)
         verdict = verdict if fits else Verdict.MISSED
         return Figures(timeline.latency, period_ns, latency.total_ns, timeline.interval, *counts, verdict, fits)

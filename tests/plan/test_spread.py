@@ -1,0 +1,81 @@
+"""Plans over several dies: the program beside every plan on every choice of dies, worked out exactly."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from math import ceil
+
+import numpy as np
+import pytest
+
+from flow.device.parts import Part
+from flow.engines.dataflow import dataflow
+from flow.plan.dies import area_with, lacking_on_dies
+from flow.plan.footprint import NO_LIMIT
+from flow.plan.optimum import Built, Optimum
+from flow.plan.program import Answer
+from tests.plan.small_networks import small_network
+from tests.plan.test_optimum import PART, agreeing, search, thinned
+
+
+BESIDE = 100
+"""LUTs of a die beyond those of engines: of what waits or crosses the program knows only that it is there."""
+
+
+def narrow(dies: int, built: Built, share: float) -> Part:
+    """Return a part of which each die may hold so much of the logic that a plan takes, and what waits beside it."""
+    each = [p.resources.lut for p in built.planned]
+    lut = dies * ceil((max(share * sum(each), 1.1 * max(each)) + BESIDE) / 0.7)
+    return replace(PART, slr=dies, lut=lut, ff=8 * lut)
+
+
+def everywhere(optimum: Optimum) -> list[Built]:
+    """Return every plan that has room, on all choices of dies."""
+    space, part, found = optimum.space, optimum.space.part, []
+    for arrival, chosen in agreeing(optimum.moves, space.runs, space.graph.outputs):
+        for dies in product(range(part.dies), repeat=len(space.runs)):
+            built = optimum.built(Answer(chosen, arrival, 0.0, 0.0, 0.0, dies))
+            if built.area < float("inf") and built.interval <= optimum.interval:
+                found.append(built)
+    return found
+
+
+def check(seed: int) -> bool:
+    """Compare, and tell whether runs were spread."""
+    rng = np.random.default_rng(seed)
+    graph, dies = small_network(seed), int(rng.choice([2, 3]))
+    wide = thinned(search(graph), seed)
+    least = wide.best("area", NO_LIMIT)
+    if least.built is None:
+        return False
+    optimum = thinned(search(graph, part=narrow(dies, least.built, float(rng.choice([0.35, 0.5, 0.7])))), seed)
+    plans = everywhere(optimum)
+    fewest, smallest = optimum.best("cycles", NO_LIMIT), optimum.best("area", NO_LIMIT)
+    if not plans:
+        assert fewest.built is None
+        assert smallest.built is None
+        return False
+    cycles = min(plan.cycles for plan in plans)
+    assert fewest.built is not None
+    assert fewest.proof.bound <= cycles
+    assert fewest.proof.gap is not None
+    assert fewest.built.cycles * (1 - fewest.proof.gap) <= cycles
+    area = min(plan.area for plan in plans)
+    assert smallest.built is not None
+    assert smallest.proof.bound <= area * (1 + 1e-9)
+    assert smallest.proof.gap is not None
+    assert smallest.proof.gap < 0.25
+    assert smallest.built.area * (1 - smallest.proof.gap) <= area * (1 + 1e-9)
+    for best in (fewest.built, smallest.built):
+        flow = dataflow(graph, tuple(p.choice for p in best.planned), best.traffic)
+        part = optimum.space.part
+        assert not lacking_on_dies(graph, best.planned, flow, best.traffic, part)
+        assert best.area == area_with(graph, best.planned, flow, best.traffic, part)
+        assert best.cycles == flow.timeline.latency
+    return not smallest.built.traffic.on_one_die
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_plans_over_dies_are_the_best_of_all(seed):
+    check(seed)
