@@ -240,12 +240,16 @@ class Rom:
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """Place a module: parameters and connections by name."""
+    """Place a module: parameters and connections by name.
+
+    dies: of the part, the one on which it lies; of a crossing, those of its two registers; empty where nothing says.
+    """
 
     module: str
     name: str
     parameters: tuple[tuple[str, int], ...]
     connections: tuple[tuple[str, Expr], ...]
+    dies: tuple[int, ...] = ()
 
 
 Item = Comment | Wire | Assign | Registers | Rom | Instance

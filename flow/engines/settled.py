@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from flow.engines.align import Delay, Fifo
 from flow.engines.beat import beat_of
 from flow.engines.converter import Converter
+from flow.engines.crossing import Crossing
 from flow.engines.dataflow import Block, Dataflow
 from flow.engines.engine import Streamed, Unrolled
 from flow.engines.folded import Folded
@@ -74,7 +75,7 @@ class _Search:
                 self._set(block.output, self._without_last_beat(choice, reducer))
             case Unrolled(nodes=nodes) | Streamed(nodes=nodes, buffer=None, inner=Unrolled()):
                 self._passed_on(block, nodes)
-            case Delay():
+            case Delay() | Crossing():
                 self._passed_on(block, ())
             case Converter(engine="gather") as converter:
                 self._gathered(block, converter)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from flow.device.delays import Delays
 from flow.device.parts import Part
@@ -47,15 +47,19 @@ def worst_of(graph: Graph, choices: tuple[Choice, ...], traffic: Traffic, part: 
             if isinstance(inner, Folded):
                 found.append(longest_ns(beat, inner, part, delays))
             else:
-                found.append(_evenly_cut(beat, (inner,), (inner.output,), part, delays))
+                found.append(_evenly_cut(beat, (inner,), {inner.output: 0}, part, delays))
     for segment in segments(graph, choices, traffic):
         cones = tuple(c for k in segment.numbers if isinstance(c := choices[k], Unrolled))
-        found.append(_evenly_cut(graph, cones, segment.leaving, part, delays))
+        ends = dict.fromkeys(segment.leaving, 0) | dict.fromkeys(segment.crossing, 1)
+        found.append(_evenly_cut(graph, cones, ends, part, delays))
     return max(found)
 
 
-def _evenly_cut(graph: Graph, cones: Sequence[Unrolled], leaving: Sequence[str], part: Part, delays: Delays) -> float:
-    """Return the longest segment of cones that feed each other; leaving: those of which end in a register."""
+def _evenly_cut(graph: Graph, cones: Sequence[Unrolled], ends: Mapping[str, int], part: Part, delays: Delays) -> float:
+    """Return the longest segment of cones that feed each other.
+
+    ends: the cones at whose end a register stands, with those that are not of their own: a crossing's.
+    """
     passed: dict[str, tuple[float, int]] = {}
     longest = slowest = 0.0
     for cone in cones:
@@ -64,9 +68,10 @@ def _evenly_cut(graph: Graph, cones: Sequence[Unrolled], leaving: Sequence[str],
         delay_ns = max((ns for ns, _ in before), default=0.0) + guess.delay_ns
         registers = max((count for _, count in before), default=0) + cone.depth - guess.lags
         passed[cone.output] = (delay_ns, registers)
-        longest = max(longest, delay_ns / max(registers, 1) if cone.output in leaving else 0.0)
+        if cone.output in ends:
+            longest = max(longest, delay_ns / max(registers + ends[cone.output], 1))
         slowest = max(slowest, guess.step_ns)
-    cut = any(registers > 1 for _, registers in passed.values())
+    cut = any(registers + ends.get(name, 0) > 1 for name, (_, registers) in passed.items())
     return delays.register_ns + max(longest + cut * slowest / 2, slowest)
 
 

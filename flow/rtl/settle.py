@@ -93,17 +93,17 @@ def _settle_mixed(graph: Graph, plan: Plan, target: Target, cones: dict[int, Con
     for segment in segments(graph, plan.choices, plan.traffic):
         network = network_of(segment, cones)
         planned = tuple(c.depth for k in segment.numbers if isinstance(c := plan.choices[k], Unrolled))
-        spare = within_ns if sure else 0.0
+        spare, last = within_ns if sure else 0.0, plan.choices[segment.numbers[-1]].output
         placement = place(network, planned, delays, within_ns=spare)
         if revise and placement.worst_ns > within_ns * (1 + 1e-9):
             depths = shortest_depths(network, delays, within_ns)
             if depths is not None and depths != planned:
                 revisions.append(
-                    f"with the planned depths {planned} the solved cones up to '{segment.leaving[-1]}' need "
+                    f"with the planned depths {planned} the solved cones up to '{last}' need "
                     f"{placement.worst_ns:.4g} ns between registers: built with {depths}"
                 )
                 placement = place(network, depths, delays, within_ns=spare)
-        worst.append((placement.worst_ns, _ends(placement, segment.leaving[-1])))
+        worst.append((placement.worst_ns, _ends(placement, last)))
         for number, cone in zip(segment.numbers, placement.cones, strict=True):
             unrolled = choices[number]
             assert isinstance(unrolled, Unrolled)

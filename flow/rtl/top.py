@@ -13,6 +13,7 @@ from pathlib import Path
 
 from flow.engines.align import Delay, Fifo
 from flow.engines.converter import Converter
+from flow.engines.crossing import Crossing
 from flow.engines.dataflow import Block, Dataflow
 from flow.engines.emit import cone_module
 from flow.engines.engine import Folded, Streamed, Unrolled
@@ -41,6 +42,7 @@ from flow.files import replace_folder, write_whole
 from flow.graph.graph import Graph
 from flow.latency.schedule import Schedule, latest
 from flow.latency.timeline import Edge as TimedEdge
+from flow.rtl.dies import die_constraints
 from flow.rtl.named import named_top
 from flow.rtl.printer import print_memory, print_module
 from flow.rtl.signature import FORMAT, Edge, HashedFile, Signature, StoredMemory, TensorPort, signature_to_json
@@ -77,6 +79,7 @@ class _Segment:
     start: Signal
     begins: int
     stages: dict[str, int]
+    die: int
 
     @property
     def taps(self) -> Signal:
@@ -89,15 +92,17 @@ class _Top:
         self.flow = flow
         self.engines = engines
         self.edges = {edge.name: edge for edge in flow.timeline.edges}
+        self.dies = flow.dies(graph)
         self.inputs = self._ports(graph.inputs)
         self.outputs = self._ports(flow.timeline.outputs)
         self.data = {name: Signal(f"edge_{name}", self._beat_bits(edge)) for name, edge in self.edges.items()}
         self.valid = {name: Signal(f"valid_at_{name}", 1) for name in self.edges}
         self.schedules = {name: self.edges[name].schedule for name in graph.inputs}
-        # beside cones alone, delays only hold back what leaves the design
+        # beside cones alone on one die, delays only hold back what leaves the design
         held = [block.output for block in flow.blocks if isinstance(block.what, Delay)]
         placed = [name for name, engine in engines.items() if isinstance(engine, PlacedCone)]
-        self.only_cones = all(block.output in {*held, *placed} for block in flow.blocks)
+        one_die = len({block.die for block in flow.blocks}) <= 1
+        self.only_cones = one_die and all(block.output in {*held, *placed} for block in flow.blocks)
         self.segments: dict[str, _Segment] = {}
         self._schedule()
         self.latest = flow.timeline.outputs[latest(tuple(self.schedules[name] for name in flow.timeline.outputs))]
@@ -117,8 +122,10 @@ class _Top:
     def _schedule(self) -> None:
         """Find the segments, and the cycles of every edge as they are generated."""
         whole_inputs = [name for name in self.graph.inputs if len(self.schedules[name].cycles) == 1]
-        first = _Segment("", FIRST, 0, {})
-        self.segments.update(dict.fromkeys(whole_inputs, first))
+        first: dict[int, _Segment] = {}
+        for name in whole_inputs:
+            die = self.dies[name]
+            self.segments[name] = first.setdefault(die, _Segment(f"_{name}" if first else "", FIRST, 0, {}, die))
         for block in self.flow.blocks:
             arrivals = tuple(self.schedules[name] for name in block.inputs)
             engine = self.engines.get(block.output)
@@ -135,7 +142,8 @@ class _Top:
         alone = len(block.inputs) == 1
         if source in self.segments and (alone or self.only_cones):
             return self.segments[source]
-        segment = _Segment(f"_{source if alone else block.output}", self.valid[source], arrivals[0].last, {})
+        name = f"_{source if alone else block.output}"
+        segment = _Segment(name, self.valid[source], arrivals[0].last, {}, block.die)
         if alone:
             self.segments[source] = segment
         return segment
@@ -188,15 +196,22 @@ class _Top:
         return name
 
     def _place(
-        self, module: str, name: str, parameters: Mapping[str, int], connections: tuple[tuple[str, Expr], ...]
+        self,
+        module: str,
+        name: str,
+        parameters: Mapping[str, int],
+        connections: tuple[tuple[str, Expr], ...],
+        *,
+        dies: tuple[int, ...],
     ) -> None:
-        self.items.append(Instance(module, name, tuple(parameters.items()), connections))
+        self.items.append(Instance(module, name, tuple(parameters.items()), connections, dies))
 
     def _add_valid(self, segment: _Segment) -> None:
         taps = segment.taps
         self.items += [Comment(f"valid bits{' behind ' * bool(segment.name)}{segment.name[1:]}"), Wire(taps, None)]
         connections = (*CLOCKED, ("valid_i", whole(segment.start)), ("taps_o", whole(taps)))
-        self._place("flow_valid", self._service(f"valid{segment.name}"), {"Depth": taps.width - 1}, connections)
+        name, depth = self._service(f"valid{segment.name}"), {"Depth": taps.width - 1}
+        self._place("flow_valid", name, depth, connections, dies=(segment.die,))
         self.items += [Wire(self.valid[name], Slice(taps, stage, 1)) for name, stage in segment.stages.items()]
 
     def _add_inputs(self, data_i: Signal, interval: int) -> None:
@@ -205,7 +220,8 @@ class _Top:
         self.items += [Comment("inputs"), Wire(FIRST, None)]
         ends = (("valid_i", whole(VALID_IN)), ("first_o", whole(FIRST)), ("overrun_o", whole(OVERRUN)))
         cadence = {"Interval": interval, "Beats": len(beats.cycles), "Spacing": beats.spacing or 1}
-        self._place("flow_interval_guard", self._service("interval"), cadence, (*CLOCKED, *ends))
+        name, die = self._service("interval"), self.flow.input_dies[0]
+        self._place("flow_interval_guard", name, cadence, (*CLOCKED, *ends), dies=(die,))
         for port in self.inputs:
             valid = FIRST if port.beats == 1 else VALID_IN
             self.items.append(Wire(self.data[port.name], Slice(data_i, port.offset, port.bits)))
@@ -228,6 +244,9 @@ class _Top:
             case Fifo() as fifo:
                 self._add_fifo(block, fifo)
                 return ()
+            case Crossing():
+                self._add_serial(block, "flow_crossing", {"Width": self.data[block.output].width})
+                return ()
             case Unrolled() | Folded() | Streamed() as choice:
                 engine = self.engines[block.output]
                 if isinstance(engine, PlacedCone):
@@ -247,7 +266,9 @@ class _Top:
             ("valid_o", whole(self.valid[block.output])),
             ("data_o", whole(self.data[block.output])),
         )
-        self._place(module, f"u_{block.output}", parameters, connections)
+        begins = (self.dies[block.inputs[0]],) if isinstance(block.what, Crossing) else ()
+        dies = (*begins, block.die)
+        self._place(module, f"u_{block.output}", parameters, connections, dies=dies)
 
     def _add_fifo(self, block: Block, fifo: Fifo) -> None:
         """Place a FIFO whose beats leave with those of its second input."""
@@ -268,7 +289,7 @@ class _Top:
             ("valid_o", whole(self.valid[block.output])),
             ("data_o", whole(self.data[block.output])),
         )
-        self._place("flow_fifo", f"u_{block.output}", parameters, connections)
+        self._place("flow_fifo", f"u_{block.output}", parameters, connections, dies=(block.die,))
 
     def _add_cone(self, block: Block, nodes: tuple[str, ...], cone: PlacedCone) -> Module:
         segment = self.segments[block.output]
@@ -290,7 +311,7 @@ class _Top:
                 wires.append((port.signal.name, whole(self.data[next(edges)])))
             else:
                 wires.append((port.signal.name, whole(self.data[block.output])))
-        self._place(module.name, f"u_{block.output}", {}, tuple(wires))
+        self._place(module.name, f"u_{block.output}", {}, tuple(wires), dies=(block.die,))
         return module
 
     def _add_outputs(self, data_o: Signal) -> None:
@@ -305,7 +326,8 @@ class _Top:
             signal = aligned[edge] = Signal(f"late_{edge}", port.bits)
             self.items.append(Wire(signal, None))
             connections = (("clk_i", whole(CLOCK)), ("data_i", whole(self.data[edge])), ("data_o", whole(signal)))
-            self._place("flow_delay", self._service(f"late_{edge}"), {"Width": port.bits, "Depth": wait}, connections)
+            name, parameters = self._service(f"late_{edge}"), {"Width": port.bits, "Depth": wait}
+            self._place("flow_delay", name, parameters, connections, dies=(self.dies[edge],))
         parts = tuple(whole(aligned[edge]) for edge in reversed(self.flow.timeline.outputs))
         self.items.append(Assign(data_o, parts[0] if len(parts) == 1 else Join(parts)))
 
@@ -378,25 +400,41 @@ def hand_written_text(name: str) -> str:
     return (resources.files("flow.engines") / "sv" / f"{name}.sv").read_text(encoding="utf-8")
 
 
+def _copied(names: set[str]) -> Iterator[tuple[str, str]]:
+    """Give hand-written modules, and those that they instantiate, with their texts."""
+    waiting, seen = sorted(names), set[str]()
+    while waiting:
+        name = waiting.pop()
+        if name not in seen:
+            seen.add(name)
+            text = hand_written_text(name)
+            yield name, text
+            waiting += re.findall(r"^  (flow_\w+) #\($", text, re.MULTILINE)
+
+
 def write_rtl(folder: Path, modules: tuple[Module, ...], signature: Signature) -> Signature:
     """Write `rtl/*.sv`, `rtl/*.mem` and `signature.json` into a run's folder; return the signature with all hashes.
 
-    Replaces what lies there; the hand-written modules that are instantiated are copied beside the generated ones.
+    Replaces what lies there; the hand-written modules that are instantiated are copied beside the generated ones. A
+    design on several dies has `rtl/dies.xdc`, too.
     """
     texts = {f"rtl/{module.name}.sv": print_module(module).encode() for module in modules}
     named = named_top(signature)
     if named is not None:
         texts[f"rtl/{named.name}.sv"] = print_module(named).encode()
     used = {item.module for module in modules for item in module.items if isinstance(item, Instance)}
-    for name in used - {module.name for module in modules}:
-        texts[f"rtl/{name}.sv"] = hand_written_text(name).encode()
+    for name, text in _copied(used - {module.name for module in modules}):
+        texts[f"rtl/{name}.sv"] = text.encode()
+    constraints = die_constraints(modules[-1])
+    if constraints is not None:
+        texts["rtl/dies.xdc"] = constraints.encode()
     for memory in (item.memory for module in modules for item in module.items if isinstance(item, Rom)):
         texts[_file(memory)] = print_memory(memory).encode()
     folder.mkdir(parents=True, exist_ok=True)
     new = Path(tempfile.mkdtemp(dir=folder, prefix=".rtl."))
     try:
-        for path, text in texts.items():
-            (new / Path(path).name).write_bytes(text)
+        for path, content in texts.items():
+            (new / Path(path).name).write_bytes(content)
         new.chmod(0o755)
         replace_folder(new, folder / "rtl")
     except BaseException:
