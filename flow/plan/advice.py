@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from flow.device.delays import delays_of
+from flow.device.parts import find_part
 from flow.engines.unrolled import Unrolled
 from flow.latency.budget import Origin, Verdict, required_interval
 from flow.latency.timeline import Timeline
@@ -65,6 +67,12 @@ def _on_clock(plan: Plan, solution: Solution) -> str:
         if plan.reachable_ns == float("inf")
         else f", or for --clock auto, with which {plan.reachable_ns:.4g} ns are reachable"
     )
+    buffers_ns = delays_of(find_part(plan.part)).least_period_ns
+    if period * (1 + 1e-9) < buffers_ns:
+        return (
+            f"No design closes a clock of {period:.4g} ns ({1e3 / period:.4g} MHz) on {plan.part}: its clock buffers "
+            f"carry at most {1e3 / buffers_ns:.4g} MHz. Ask for a slower clock{free}."
+        )
     return (
         f"No pipeline closes a clock of {period:.4g} ns ({1e3 / period:.4g} MHz) on {plan.part}: between two registers "
         f"{low:.3g} to {high:.3g} ns are predicted at the least. Ask for a slower clock{free}."
