@@ -12,6 +12,7 @@ from rich.text import Text
 
 from flow.latency.budget import Verdict
 from flow.report.beside import beside
+from flow.report.console import PlainConsole
 from flow.report.contract import contract_rows
 from flow.report.load import render_load
 from flow.report.planned import EngineReport
@@ -33,7 +34,7 @@ KINDS = ("lut", "ff", "dsp", "bram", "uram")
 
 def new_console(*, stderr: bool = False) -> Console:
     """Return a console that takes text as it is: a layer's name may look like markup."""
-    console = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    console = PlainConsole(stderr=stderr, markup=False, emoji=False, highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = PLAIN_WIDTH
     return console
