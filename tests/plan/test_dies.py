@@ -70,7 +70,7 @@ def test_the_dies_together_take_what_the_plan_takes() -> None:
         kinds = {block.what.engine for block in flow.blocks}
         assert {"crossing", "fifo", "delay"} <= kinds
         between = planned_converters(graph, flow.blocks, PART)
-        total = sum((one.resources for one in (*plan.runs, *between)), Resources())
+        total = sum((run.resources for run in plan.runs), sum((one.resources for one in between), Resources()))
         used = used_on_dies(graph, plan.runs, flow, traffic, PART)
         assert all(die.ff for die in used)
         found = sum(used, Resources())
