@@ -313,6 +313,15 @@ def test_the_picture_shows_latencies_and_budget_and_is_reproducible(market):
         market_picture(replace(market, parts=(by_name(market)["v80"],)), "svg")
 
 
+@pytest.mark.parametrize(
+    ("budget_ns", "shown"), [(1e3, ("200 ns", "400 ns", "600 ns", "800 ns")), (2e4, ("1 µs", "10 µs"))]
+)
+def test_the_picture_has_marks_to_read_latencies_by(market, budget_ns, shown):
+    pytest.importorskip("matplotlib", reason="pictures need the docs extra")
+    svg = market_picture(replace(market, budget_ns=budget_ns), "svg").decode()
+    assert all(f">{text}</text>" in svg for text in shown)
+
+
 def test_without_matplotlib_the_extra_is_named(market, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingTool, match=r"fpgaflow\[docs\]"):
