@@ -4,102 +4,24 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from flow.engines.dataflow import Traffic, dataflow, whole_tensors
-from flow.engines.engine import Choice, Folded, Unrolled
-from flow.engines.lower import runs
+from flow.engines.dataflow import dataflow
 from flow.errors import UserError
-from flow.graph.graph import Graph, evaluate
-from flow.plan.plan import Plan, timeline_of
-from flow.plan.planner import assemble, target_of
-from flow.plan.priced import priced, worst_of
-from flow.plan.request import Request
-from flow.plan.solve import Depths, judged
+from flow.graph.graph import evaluate
+from flow.plan.plan import timeline_of
 from flow.rtl.design import Design, realize
 from flow.rtl.top import write_rtl
 from flow.simulate.runner import simulate
 from flow.simulate.vectors import expected
 from flow.synth.yosys import read_sources
 from tests.conformance.random_designs import RandomDesign, prove
-from tests.conformance.small_design import small_graph
-from tests.conformance.stream_design import SPACING, stream_graph
+from tests.dies import CASES, REQUEST, Case, case, planned
 from tests.networks import vectors
-from tests.plan.graphs import dense_network
-from tests.streaming import by_pixels, streamed
-
-REQUEST = Request(part="xcvu9p", clock="10ns")
-STREAMED = (("conv", "relu"), ("sum",), ("pool",), ("last",))
-
-
-def residual() -> Graph:
-    """Return branches that meet, of tensors that cross whole; two of them leave."""
-    return replace(stream_graph(), io_type="io_parallel", outputs=("last", "relu"))
-
-
-def cones(graph: Graph) -> tuple[Choice, ...]:
-    return tuple(Unrolled(nodes, 2) for nodes in runs(graph))
-
-
-def folds(graph: Graph) -> tuple[Choice, ...]:
-    """Return dense layers, an output-serial one before two input-serial ones."""
-    orders = ("output_serial", "input_serial", "input_serial")
-    found: list[Choice] = []
-    for nodes, order in zip(runs(graph), orders, strict=True):
-        n_in, n_out = graph.node(nodes[0]).weights.shape
-        lanes = (4, n_out // 2) if order == "output_serial" else (n_in // 2, n_out // 2)
-        found.append(Folded.plain(nodes, order, (n_in, n_out), lanes, store="lutrom", multiplier="lut"))
-    return tuple(found)
-
-
-def beats(graph: Graph) -> tuple[Choice, ...]:
-    return tuple(streamed(graph, nodes, 1) for nodes in STREAMED)
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """Hold a network with its engines. borders: on the way that takes longest, by hand."""
-
-    graph: Graph
-    choices: tuple[Choice, ...]
-    traffic: Traffic
-    borders: int
-
-
-def case(name: str) -> Case:
-    match name:
-        case "unrolled":
-            graph = small_graph()
-            return Case(graph, cones(graph), replace(whole_tensors(graph), dies=(0, 2)), 2)
-        case "folded":
-            graph = dense_network(16, 12, 10, 4)
-            return Case(graph, folds(graph), replace(whole_tensors(graph), dies=(2, 0, 1)), 3)
-        case "beats of pixels":
-            graph = stream_graph()
-            traffic = replace(by_pixels(graph, 1, SPACING, beats_out=True), dies=(1, 0, 0, 1))
-            return Case(graph, beats(graph), traffic, 2)
-        case _:
-            graph = residual()
-            choices = cones(graph)
-            return Case(graph, choices, replace(whole_tensors(graph), dies=(0, 1, 0, 2)), 4)
-
-
-def planned(of: Case, *, exactly: int | None = None) -> Plan:
-    """Return the plan of engines that a planner did not choose."""
-    target = target_of(of.graph, REQUEST)
-    made = tuple(priced(of.graph, choice, target.part, target.delays) for choice in of.choices)
-    timeline = timeline_of(of.graph, of.choices, of.traffic)
-    worst_ns = worst_of(of.graph, of.choices, of.traffic, target.part, target.delays)
-    goal = replace(target.goal, interval=timeline.interval)
-    solution = judged(goal, Depths((), timeline.latency, worst_ns), 10.0, target.delays)
-    plan = assemble(
-        of.graph, REQUEST, target, planned=made, solution=solution, best_ns=float("inf"), traffic=of.traffic
-    )
-    return replace(plan, latency_exact=exactly)
 
 
 def designed(of: Case, *, exactly: int | None = None) -> Design:
@@ -107,7 +29,7 @@ def designed(of: Case, *, exactly: int | None = None) -> Design:
 
 
 @pytest.mark.eda
-@pytest.mark.parametrize("name", ["unrolled", "folded", "beats of pixels", "branches"])
+@pytest.mark.parametrize("name", CASES)
 def test_every_bit_and_beat_is_where_it_is_due(name: str, tmp_path: Path) -> None:
     of = case(name)
     design = designed(of)

@@ -13,35 +13,22 @@ from flow.engines.crossing import Crossing
 from flow.engines.dataflow import dataflow
 from flow.engines.engine import Resources
 from flow.errors import UserError
-from flow.plan.candidate import planned_converters
 from flow.plan.dies import lacking_on_dies, used_on_dies
-from flow.plan.plan import Plan, Planned, load_plan, plan_to_json
-from flow.plan.planner import make_plan
-from flow.plan.request import Request
-from tests.conformance.stream_design import stream_graph
+from flow.plan.plan import Planned, load_plan, plan_to_json
+from tests.dies import case, planned
 from tests.engines.test_crossing import CHAIN, CONES, on_dies
-from tests.plan.graphs import dense_network
 
 PART = find_part("xcvu9p")
 
 
-def planned(*costs: Resources) -> tuple[Planned, ...]:
+def costing(*costs: Resources) -> tuple[Planned, ...]:
     return tuple(Planned(cone, cost, 1.0) for cone, cost in zip(CONES, costs, strict=True))
-
-
-def chain_plan(*dies: int) -> Plan:
-    """Return a plan of three folded layers on dies."""
-    graph = dense_network(16, 12, 10, 4)
-    plan = make_plan(graph, Request(part="xcvu9p", clock="4ns", budget="1us"))
-    traffic = replace(plan.traffic, dies=dies)
-    blocks = dataflow(graph, plan.choices, traffic).blocks
-    return replace(plan, traffic=traffic, converters=planned_converters(graph, blocks, PART))
 
 
 def test_each_side_of_a_crossing_lies_on_its_die() -> None:
     traffic = on_dies(CHAIN, 0, 2, 2)
     flow = dataflow(CHAIN, CONES, traffic)
-    runs = planned(Resources(100, 10, 1), Resources(200, 20, 2), Resources(lut=50, ff=5, bram=1, half_bram=True))
+    runs = costing(Resources(100, 10, 1), Resources(200, 20, 2), Resources(lut=50, ff=5, bram=1, half_bram=True))
     side = 12 * CHAIN.node("d0").type.width + 1
     assert used_on_dies(CHAIN, runs, flow, traffic, PART) == (
         Resources(100, 10 + side, 1),
@@ -52,7 +39,7 @@ def test_each_side_of_a_crossing_lies_on_its_die() -> None:
 
 def test_without_dies_all_lies_on_the_first() -> None:
     traffic = on_dies(CHAIN)
-    runs = planned(*(Resources(lut=n) for n in (1, 2, 3)))
+    runs = costing(*(Resources(lut=n) for n in (1, 2, 3)))
     assert used_on_dies(CHAIN, runs, dataflow(CHAIN, CONES, traffic), traffic, PART) == (
         Resources(lut=6),
         Resources(),
@@ -60,47 +47,44 @@ def test_without_dies_all_lies_on_the_first() -> None:
     )
 
 
-def test_the_dies_together_take_what_the_plan_takes() -> None:
-    """Of a streamed plan with a FIFO, its outputs held back, on three dies, there and back."""
-    graph = stream_graph()
-    plan = make_plan(graph, Request(part="xcvu9p", clock="4ns", budget="2us"))
-    for dies in ((0, 1, 2, 0), (2, 0, 1, 1), (0, 0, 2, 2)):
-        traffic = replace(plan.traffic, dies=dies, held=2)
-        flow = dataflow(graph, plan.choices, traffic)
-        kinds = {block.what.engine for block in flow.blocks}
-        assert {"crossing", "fifo", "delay"} <= kinds
-        between = planned_converters(graph, flow.blocks, PART)
-        total = sum((run.resources for run in plan.runs), sum((one.resources for one in between), Resources()))
-        used = used_on_dies(graph, plan.runs, flow, traffic, PART)
-        assert all(die.ff for die in used)
-        found = sum(used, Resources())
-        assert (found.lut, found.ff) == (total.lut, total.ff)
+@pytest.mark.parametrize("dies", [(0, 1, 2, 0), (2, 0, 1, 1), (0, 0, 2, 2)])
+def test_the_dies_together_take_what_the_plan_takes(dies: tuple[int, ...]) -> None:
+    """Of a streamed plan with a FIFO and a converter, its outputs held back, on three dies."""
+    of = case("beats of pixels")
+    traffic = replace(of.traffic, dies=dies, held=2, beats_out=False)
+    plan = planned(replace(of, traffic=traffic))
+    flow = dataflow(of.graph, plan.choices, traffic)
+    assert {block.what.engine for block in flow.blocks} >= {"crossing", "fifo", "delay", "gather"}
+    used = used_on_dies(of.graph, plan.runs, flow, traffic, PART)
+    assert [die for die in range(3) if used[die].ff] == sorted({*dies, *range(min(dies), max(dies) + 1)})
+    found = sum(used, Resources())
+    assert (found.lut, found.ff) == (plan.resources.lut, plan.resources.ff)
 
 
 def test_what_a_die_lacks_is_named_by_die() -> None:
     traffic = on_dies(CHAIN, 0, 1, 1)
     flow = dataflow(CHAIN, CONES, traffic)
     room = PART.on_dies("lut")[1]
-    just = planned(Resources(lut=room), Resources(lut=room - 1), Resources(lut=1, dsp=PART.on_dies("dsp")[1]))
+    just = costing(Resources(lut=room), Resources(lut=room - 1), Resources(lut=1, dsp=PART.on_dies("dsp")[1]))
     assert lacking_on_dies(CHAIN, just, flow, traffic, PART) == ()
-    more = planned(Resources(lut=room), Resources(lut=room - 1), Resources(lut=2, dsp=PART.on_dies("dsp")[1] + 1))
+    more = costing(Resources(lut=room), Resources(lut=room - 1), Resources(lut=2, dsp=PART.on_dies("dsp")[1] + 1))
     assert lacking_on_dies(CHAIN, more, flow, traffic, PART) == ((1, "lut"), (1, "dsp"))
     small = find_part("u200")
-    middle = planned(Resources(), Resources(lut=small.on_dies("lut")[1] + 1), Resources())
+    middle = costing(Resources(), Resources(lut=small.on_dies("lut")[1] + 1), Resources())
     assert lacking_on_dies(CHAIN, middle, flow, traffic, small) == ((1, "lut"),)
 
 
 def test_a_die_that_the_part_has_not_is_refused() -> None:
     traffic = on_dies(CHAIN, 0, 3, 3)
     with pytest.raises(ValueError, match="die 3 of xcvu9p, which has 3"):
-        used_on_dies(CHAIN, planned(*[Resources()] * 3), dataflow(CHAIN, CONES, traffic), traffic, PART)
+        used_on_dies(CHAIN, costing(*[Resources()] * 3), dataflow(CHAIN, CONES, traffic), traffic, PART)
 
 
 def test_dies_and_crossings_are_stored_and_an_older_plan_is_refused(tmp_path: Path) -> None:
-    plan = chain_plan(0, 1, 1)
-    (crossing,) = (between for between in plan.converters if isinstance(between.converter, Crossing))
-    width = dense_network(16, 12, 10, 4).node(crossing.converter.node).type.width
-    assert crossing.resources == Resources(ff=2 * (crossing.converter.lanes * width + 1))
+    of = case("unrolled")
+    plan = planned(of)
+    first, second = (between for between in plan.converters if isinstance(between.converter, Crossing))
+    assert first.resources == second.resources == Resources(ff=2 * (6 * of.graph.node("relu").type.width + 1))
     path = tmp_path / "plan.json"
     path.write_bytes(plan_to_json(plan))
     assert load_plan(path) == plan
