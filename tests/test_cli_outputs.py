@@ -35,6 +35,11 @@ def test_what_cannot_be_written_is_refused_before_anything_is_planned(fpgaflow, 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "folder"]
 
 
+def test_a_frozen_timeline_is_refused_as_such(fpgaflow):
+    assert fpgaflow("build", *LIST, "--part", "LFE5U-25F", "--clock", "20ns", "--out", "v1").status == 0
+    fpgaflow.refused(*COMPARED, "--freeze", "v1", names=("a frozen timeline is that of one part",))
+
+
 def test_two_outputs_cannot_have_one_name(fpgaflow, tmp_path):
     fpgaflow.refused(*COMPARED, "--csv", "a.svg", "--picture", "./a.svg", names=("--csv", "--picture", "a.svg"))
     assert not list(tmp_path.iterdir())

@@ -150,11 +150,12 @@ def test_a_network_that_does_not_fit_keeps_its_row_with_the_smallest_footprint()
 
 def test_a_refusal_for_another_reason_says_so(monkeypatch):
     def refuse(graph, request):
-        raise UserError("the moon is full")
+        raise UserError(f"the moon is full over {request.part}")
 
     monkeypatch.setattr(many, "make_plan", refuse)
-    market = compared(tiny_graph(), Request(), catalogue(("kv260",)))
-    assert [(o.verdict, o.reason) for o in market.parts] == [(Standing.UNKNOWN, "the moon is full")]
+    market = compared(tiny_graph(), Request(), catalogue(("kv260", "zcu104")))
+    said = [(o.verdict, o.reason) for o in market.parts]
+    assert said == [(Standing.UNKNOWN, f"the moon is full over {name}") for name in ("kv260", "zcu104")]
     assert not market.holds
 
 
@@ -403,3 +404,18 @@ def test_what_does_not_go_together_is_refused(fpgaflow, tmp_path, words, names):
     (tmp_path / "net.json").write_bytes(to_json(tiny_graph()))
     fpgaflow.refused("budget", "net.json", *words, names=names)
     assert not (tmp_path / "x.pdf").exists()
+
+
+def test_a_contract_that_a_part_cannot_keep_is_missed_there_and_nowhere_unknown():
+    found = by_name(compared(tiny_graph(), Request(clock="1GHz", latency_exact=1), catalogue(("xcvu13p", "v80"))))
+    kept_not = next(offer for offer in found.values() if offer.part == "xcvu13p")
+    assert kept_not.verdict is Standing.MISSED
+    assert "exactly 1 cycle cannot be had" in kept_not.reason
+    assert kept_not.latency is None
+    assert found["v80"].verdict is Standing.UNKNOWN
+
+
+@pytest.mark.parametrize("names", [("xcvu13p",), ("xcvu13p", "LFE5U-25F", "v80")])
+def test_a_mistake_in_the_request_is_no_property_of_a_part(names):
+    with pytest.raises(UserError, match="latency_exact counts the cycles of a clock that is asked for"):
+        compared(tiny_graph(), Request(latency_exact=5), catalogue(names))
