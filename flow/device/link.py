@@ -77,8 +77,9 @@ class Way:
     """Describe one direction of a link, or both together; see the head of `links.toml` for the formula.
 
     base_ns: with the least payload. ns_per_byte: serialization. header_bytes: sent before the payload. free_bytes:
-    payload that base_ns already contains. min_payload, trailer_bytes: awaited inward if store_and_forward.
-    gap_bytes: silence after a frame. percentiles: published ones of base_ns.
+    payload that base_ns already contains. max_payload: the most in one frame, 0 where none is known. min_payload,
+    trailer_bytes: awaited inward if store_and_forward. gap_bytes: silence after a frame. percentiles: published ones of
+    base_ns.
     includes: of GT, PCS, MAC, parser, CDC, driver …. clock: of the interface towards the core.
     """
 
@@ -95,6 +96,7 @@ class Way:
     header_bytes: int = 0
     free_bytes: int = 0
     min_payload: int = 0
+    max_payload: int = 0
     trailer_bytes: int = 0
     gap_bytes: int = 0
     percentiles: tuple[Percentile, ...] = ()

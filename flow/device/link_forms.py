@@ -85,6 +85,7 @@ def _in_udp(way: Way | None) -> Way | None:
         way,
         header_bytes=way.header_bytes + UDP_HEADERS,
         min_payload=max(way.min_payload - UDP_HEADERS, 0),
+        max_payload=max(way.max_payload - UDP_HEADERS, 0),
         conditions=f"{way.conditions}; header: IPv4 20 bytes and UDP 8 bytes besides",
         source=f"{way.source}; RFC 791 and RFC 768",
     )

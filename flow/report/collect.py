@@ -23,7 +23,7 @@ from flow.report.baselines import baselines
 from flow.report.contract import contract_of
 from flow.report.dies import die_notes
 from flow.report.engines import plan_report
-from flow.report.load import load_report, payload_notes
+from flow.report.load import frame_notes, load_report, payload_notes
 from flow.report.report import (
     FORMAT,
     AccuracyReport,
@@ -280,6 +280,7 @@ def _notes(found: Findings) -> tuple[str, ...]:
     notes += die_notes(found.plan)
     notes += payload_notes(found.request, found.graph)
     link = find_link(found.plan.link)
+    notes += frame_notes(found.request, found.graph, link)
     if link.not_included:
         notes.append(f"Link {link.name} leaves out: {', '.join(link.not_included)}.")
     return tuple(dict.fromkeys(notes))
