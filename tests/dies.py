@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from flow.engines.dataflow import Traffic, whole_tensors
 from flow.engines.engine import Choice, Folded, Unrolled
 from flow.engines.lower import runs
+from flow.fixed import FixedType, Rounding
 from flow.graph.graph import Graph
+from flow.graph.nodes import Input, Merge, Quantize
 from flow.plan.plan import Plan, timeline_of
 from flow.plan.planner import assemble, target_of
 from flow.plan.priced import priced, worst_of
@@ -21,7 +23,7 @@ from tests.streaming import by_pixels, streamed
 PERIOD_NS = 10.0
 REQUEST = Request(part="xcvu9p", clock="10ns")
 STREAMED = (("conv", "relu"), ("sum",), ("pool",), ("last",))
-CASES = ("unrolled", "folded", "beats of pixels", "branches")
+CASES = ("unrolled", "folded", "beats of pixels", "branches", "apart")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +37,16 @@ class Case:
 
 
 def case(name: str) -> Case:
-    """Return one of CASES; two tensors leave that of branches."""
+    """Return one of CASES.
+
+    The first cone of `unrolled` has no register but the crossing's; two tensors leave `branches`; the two networks of
+    `apart` lie on a die each.
+    """
     match name:
         case "unrolled":
             graph = small_graph()
-            return Case(graph, _cones(graph), replace(whole_tensors(graph), dies=(0, 2)), 2)
+            first, second = _cones(graph)
+            return Case(graph, (replace(first, depth=0), second), replace(whole_tensors(graph), dies=(0, 2)), 2)
         case "folded":
             graph = dense_network(16, 12, 10, 4)
             return Case(graph, _folds(graph), replace(whole_tensors(graph), dies=(2, 0, 1)), 3)
@@ -47,12 +54,30 @@ def case(name: str) -> Case:
             graph = stream_graph()
             choices = tuple(streamed(graph, nodes, 1) for nodes in STREAMED)
             return Case(graph, choices, replace(by_pixels(graph, 1, SPACING, beats_out=True), dies=(1, 0, 0, 1)), 2)
+        case "apart":
+            graph = _two_networks()
+            return Case(graph, _cones(graph), replace(whole_tensors(graph), dies=(0, 1, 1)), 0)
         case _:
             graph = replace(stream_graph(), io_type="io_parallel", outputs=("last", "relu"))
             return Case(graph, _cones(graph), replace(whole_tensors(graph), dies=(0, 1, 0, 2)), 4)
 
 
-def _cones(graph: Graph) -> tuple[Choice, ...]:
+def _two_networks() -> Graph:
+    """Return a rounded x, and y added to what is rounded of it."""
+    wide, narrow = {"shape": (3,), "type": FixedType(8, 3)}, FixedType(5, 3, rounding=Rounding.RND)
+    nodes = (
+        Input(name="x", label="x", inputs=(), **wide),
+        Input(name="y", label="y", inputs=(), **wide),
+        *(
+            Quantize(name=name, label=name, inputs=(source,), shape=(3,), type=narrow)
+            for name, source in (("a", "x"), ("b", "y"))
+        ),
+        Merge(name="sum", label="sum", inputs=("y", "b"), op="add", **wide),
+    )
+    return Graph("apart", nodes, ("x", "y"), ("a", "sum"))
+
+
+def _cones(graph: Graph) -> tuple[Unrolled, ...]:
     return tuple(Unrolled(nodes, 2) for nodes in runs(graph))
 
 

@@ -8,14 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from flow.device.delays import delays_of
 from flow.device.parts import find_part
 from flow.engines.crossing import Crossing
 from flow.engines.dataflow import dataflow
-from flow.engines.engine import Resources
+from flow.engines.engine import Resources, Unrolled
 from flow.errors import UserError
+from flow.graph.graph import Graph
 from flow.plan.dies import lacking_on_dies, used_on_dies
 from flow.plan.plan import Planned, load_plan, plan_to_json
-from tests.dies import case, planned
+from flow.plan.priced import worst_of
+from flow.rtl.design import realize
+from tests.dies import REQUEST, case, planned
 from tests.engines.test_crossing import CHAIN, CONES, on_dies
 
 PART = find_part("xcvu9p")
@@ -92,3 +96,27 @@ def test_dies_and_crossings_are_stored_and_an_older_plan_is_refused(tmp_path: Pa
     path.write_text(json.dumps(older))
     with pytest.raises(UserError, match="format 5"):
         load_plan(path)
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_the_register_of_a_crossing_ends_a_cone(depth: int) -> None:
+    """With as many registers a cone before a crossing has one cut more than at the end of a design."""
+    of = case("unrolled")
+    first, second = of.choices
+    assert isinstance(first, Unrolled)
+    assert isinstance(second, Unrolled)
+    delays = delays_of(PART)
+
+    def worst(registers: int, dies: tuple[int, ...]) -> float:
+        """Of the first cone, the design's end where there are no dies; the second is cut to pieces."""
+        graph, choices = of.graph, (replace(first, depth=registers), replace(second, depth=99))
+        if not dies:
+            graph, choices = Graph("head", of.graph.nodes[:-1], of.graph.inputs, ("relu",)), choices[:1]
+        return worst_of(graph, choices, replace(of.traffic, dies=dies), PART, delays)
+
+    assert worst(depth, (0, 1)) == worst(depth + 1, ())
+    assert worst(depth, (0, 1)) > worst(depth + 1, (0, 1))
+    shallow = replace(of, choices=(replace(first, depth=depth), second))
+    design = realize(of.graph, REQUEST, planned(shallow), revise=False)
+    assert design.plan.choices == shallow.choices
+    assert design.timeline.edge("relu").schedule.cycles == (depth,)
