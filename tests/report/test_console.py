@@ -37,3 +37,12 @@ def test_a_reader_that_leaves_is_no_failed_verification(words):
         os.close(writing)
     assert done.returncode == 141
     assert done.stderr == b""
+
+
+def test_a_terminal_without_the_signs_still_gets_its_report():
+    command = [sys.executable, "-c", "from flow.cli import main; main()", "parts"]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(command, capture_output=True, check=False, timeout=60, env=environment)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"xcvu13p" in done.stdout
+    assert b"?" in done.stdout
