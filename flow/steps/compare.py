@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 
 from flow.device.boards import Board, boards
@@ -115,7 +116,13 @@ def compared(
     inward, outward = payloads(graph, request)
     told = (progress or Progress.silent()).inner
     plannable = [item.name for item in items if has_delays(item.part) and _beyond(link, item.part) is None]
-    outcomes = plans_on(graph, request, plannable, told, jobs=jobs)
+    try:
+        outcomes = plans_on(graph, request, plannable, told, jobs=jobs)
+    except BrokenProcessPool:
+        raise UserError(
+            f"one of {jobs} processes that planned was ended from outside, perhaps for want of memory; compare fewer "
+            "parts at once (--parts), or allow fewer processors (taskset -c 0)"
+        ) from None
     _check_request(outcomes.values())
     offers = tuple(_offer(graph, link, item, outcomes.get(item.name)) for item in items)
     return Market(

@@ -5,6 +5,7 @@ import io
 import json
 import pickle
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 
 import pytest
@@ -419,3 +420,12 @@ def test_a_contract_that_a_part_cannot_keep_is_missed_there_and_nowhere_unknown(
 def test_a_mistake_in_the_request_is_no_property_of_a_part(names):
     with pytest.raises(UserError, match="latency_exact counts the cycles of a clock that is asked for"):
         compared(tiny_graph(), Request(latency_exact=5), catalogue(names))
+
+
+def test_a_process_that_is_killed_is_no_crash(monkeypatch):
+    def killed(*_args, **_more):
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(comparing, "plans_on", killed)
+    with pytest.raises(UserError, match="one of 2 processes that planned was ended from outside"):
+        compared(tiny_graph(), Request(), catalogue(FEW), jobs=2)
