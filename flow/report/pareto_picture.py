@@ -66,8 +66,10 @@ def _draw(axes: Any, pareto: Pareto) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     for point in _spread(axes, pareto.points):
-        at = (point.ns, point.area)
-        axes.annotate(_label(point), at, xytext=(6, 4), textcoords="offset points", **TEXT)
+        # faster points with less sure clocks lie left of the front: the room beside it is theirs
+        sure = point.clock.closes == "surely"
+        at, beside, side = (point.ns, point.area), (6, 4) if sure else (-6, -3), "left" if sure else "right"
+        axes.annotate(_label(point), at, xytext=beside, textcoords="offset points", ha=side, **TEXT)
     missing = missing_text(pareto)
     axes.set_xlabel(
         f"total latency at boundary {pareto.boundary} (predicted)" + (f"\n{missing}" if missing else ""),
@@ -83,12 +85,12 @@ def _draw(axes: Any, pareto: Pareto) -> None:
 
 
 def _widened(axes: Any) -> None:
-    """Give an axis that spans little room for two of its ticks, and the last label room beside its point."""
+    """Give an axis that spans little room for two of its ticks, and the outer labels room beside their points."""
     for low, high, limit in ((*axes.get_xlim(), axes.set_xlim), (*axes.get_ylim(), axes.set_ylim)):
         more = max(1.0, (4 * low / high) ** 0.5)
         limit(low / more, high * more)
     low, high = axes.get_xlim()
-    axes.set_xlim(low, high * (high / low) ** 0.12)
+    axes.set_xlim(low / (high / low) ** 0.08, high * (high / low) ** 0.12)
 
 
 def _spread(axes: Any, points: tuple[ParetoPoint, ...]) -> list[ParetoPoint]:
@@ -98,6 +100,7 @@ def _spread(axes: Any, points: tuple[ParetoPoint, ...]) -> list[ParetoPoint]:
     chosen = []
     for point in order:
         x, y = axes.transAxes.inverted().transform(axes.transData.transform((point.ns, point.area)))
+        x -= 0.0 if point.clock.closes == "surely" else CLEAR[0]
         if all(abs(x - a) > CLEAR[0] or abs(y - b) > CLEAR[1] for a, b in places):
             places.append((x, y))
             chosen.append(point)
