@@ -6,6 +6,8 @@ from pydantic import ValidationError
 from flow.device.links import Base, Range, Way, check_reach, find_link, has_link, links
 from flow.device.parts import find_part, parts
 from flow.errors import UserError
+from flow.report.catalogue import print_links
+from flow.report.terminal import new_console
 
 
 def ns(name, in_bytes, out_bytes):
@@ -212,3 +214,13 @@ def test_only_links_that_sources_give_a_part_are_its_own(name, part, there):
 def test_every_zynq_has_its_processor_and_no_other_part_is_said_to():
     for part in parts():
         assert part.processor is (True if "Zynq" in part.title else None), part.name
+
+
+def test_the_list_says_for_what_a_link_holds(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "1000")
+    print_links(new_console())
+    said = {line.partition(":")[0]: line for line in capsys.readouterr().out.splitlines() if ": " in line}
+    assert "Holds for the transceivers of the Alveo UL3524 alone." in said["gtf"]
+    assert "Serves a processor on the chip." in said["axi_dma"]
+    assert "Holds for" not in said["ethernet10g"]
+    assert "Serves" not in said["ethernet10g"]
