@@ -63,7 +63,7 @@ def case(name: str) -> Case:
 
 
 def _two_networks() -> Graph:
-    """Return a rounded x, and y added to what is rounded of it."""
+    """Return a rounded x, and what is rounded of y added to it: its two inputs come at different times."""
     wide, narrow = {"shape": (3,), "type": FixedType(8, 3)}, FixedType(5, 3, rounding=Rounding.RND)
     nodes = (
         Input(name="x", label="x", inputs=(), **wide),
@@ -72,7 +72,7 @@ def _two_networks() -> Graph:
             Quantize(name=name, label=name, inputs=(source,), shape=(3,), type=narrow)
             for name, source in (("a", "x"), ("b", "y"))
         ),
-        Merge(name="sum", label="sum", inputs=("y", "b"), op="add", **wide),
+        Merge(name="sum", label="sum", inputs=("b", "y"), op="add", **wide),
     )
     return Graph("apart", nodes, ("x", "y"), ("a", "sum"))
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from flow.engines.dataflow import dataflow
+from flow.engines.module import Instance
 from flow.errors import UserError
 from flow.graph.graph import evaluate
 from flow.plan.plan import timeline_of
@@ -89,9 +90,10 @@ def test_each_instance_has_its_die_in_the_constraints(tmp_path: Path) -> None:
         "u_pool_on_die_1/u_before": 0,
         "u_pool_on_die_1/u_behind": 1,
     }
-    assert {name: die_of[f"u_{name}"] for name in ("relu", "sum", "pool", "last")} == {
+    assert {name: die_of[f"u_{name}"] for name in ("relu", "sum", "x_on_die_0_for_sum", "pool", "last")} == {
         "relu": 1,
         "sum": 0,
+        "x_on_die_0_for_sum": 0,
         "pool": 0,
         "last": 1,
     }
@@ -105,6 +107,12 @@ def test_each_instance_has_its_die_in_the_constraints(tmp_path: Path) -> None:
     (tmp_path / "rtl" / "dies.xdc").unlink()
     with pytest.raises(UserError, match=r"missing.*dies\.xdc"):
         read_sources(tmp_path)
+
+
+def test_each_die_tells_by_itself_when_a_tensor_is_valid() -> None:
+    top = designed(case("apart")).modules[-1]
+    chains = {i.name: i.dies for i in top.items if isinstance(i, Instance) and i.module == "flow_valid"}
+    assert chains == {"u_valid": (0,), "u_valid_y": (1,), "u_valid_sum": (1,)}
 
 
 @pytest.mark.parametrize("dies", [(), (1, 1)])
