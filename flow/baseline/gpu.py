@@ -195,7 +195,8 @@ def _measured_row(
 
 def factor(row: BaselineRow, total_ns: float) -> float | None:
     """Return how many times faster than the row a design of `total_ns` is; None where they must not be compared."""
-    return row.ns / total_ns if row.comparable and row.ns is not None and total_ns > 0 else None
+    # a time of 0 is below what the clock that measured it can tell
+    return row.ns / total_ns if row.comparable and row.ns and total_ns > 0 else None
 
 
 def headline(found: tuple[BaselineRow, ...], total_ns: float) -> Headline | None:

@@ -33,8 +33,11 @@ class Timing:
 
     def __post_init__(self) -> None:
         known = [ns for ns in (self.min_ns, self.p50_ns, self.p90_ns, self.p99_ns, self.p999_ns) if ns is not None]
-        if self.count < 1 or self.warmup < 0 or known != sorted(known) or known[0] < 0 or not math.isfinite(known[-1]):
+        # a NaN is in order wherever it stands, so each is looked at
+        if not all(map(math.isfinite, known)) or known != sorted(known) or known[0] < 0:
             raise UserError(f"times must ascend from the least to the 99.9th percentile: {known}")
+        if not 1 <= self.count <= MOST_CALLS or not 0 <= self.warmup <= MOST_CALLS:
+            raise UserError(f"count must be from 1 to {MOST_CALLS:,}, warmup from 0 on")
 
 
 def timing_of(times_ns: Iterable[float], warmup: int) -> Timing:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from typing import NoReturn
 
@@ -16,6 +17,10 @@ __all__ = ["baseline", "catalogue", "cli", "diff", "main", "runs"]
 
 def main() -> None:
     """Run the command; a user's mistake ends in one message and status 2, a failed verification in status 1."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # where µ or × cannot be written, a question mark is better than no report
+            stream.reconfigure(errors="replace")
     try:
         cli(standalone_mode=False)
     except click.exceptions.Exit as stop:

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from flow.cli.given import first_given
 from flow.cli.group import cli
 from flow.cli.options import shared
+from flow.cli.outputs import checked_output
+from flow.errors import UserError
 
 if TYPE_CHECKING:
     from flow.steps.context import Options
+
+_HOW = ("device", "count", "warmup", "output")
 
 
 @cli.command()
 @shared
 @click.option("--measure", type=click.Choice(["gpu", "cpu"]), help="Time this machine and write a file for reports.")
-@click.option("--device", type=click.Choice(["cuda", "cpu"]), default="cuda", help="For --measure gpu [cuda].")
-@click.option("--count", type=int, default=10_000, help="Calls that are timed [10000].")
-@click.option("--warmup", type=int, default=1_000, help="Calls before them that are not [1000].")
+@click.option("--device", type=click.Choice(["cuda", "cpu"]), help="For --measure gpu [cuda].")
+@click.option("--count", type=int, help="Calls that are timed [10000].")
+@click.option("--warmup", type=int, help="Calls before them that are not [1000].")
 @click.option(
-    "--output",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Where measurements go [measured/gpu.json or cpu.json in the run's folder].",
+    "--output", metavar="FILE", help="Where measurements go [measured/gpu.json or cpu.json in the run's folder]."
 )
-def baseline(
-    *, measure: str | None, device: str, count: int, warmup: int, output: Path | None, as_json: bool, **options: Any
-) -> None:
+def baseline(*, measure: str | None, as_json: bool, **options: Any) -> None:
     """Show all baselines beside a model's design; without MODEL, the published figures alone.
 
     With --measure, time this machine instead: a GPU's launches, copies and the network in PyTorch, or the network on
@@ -36,23 +35,43 @@ def baseline(
     """
     from flow.steps.context import Options
 
+    _refuse_strays(measure, options)
+    how = {name: options.pop(name) for name in _HOW}
     named = options["model"] is not None or options["layers"] is not None
     asked = Options(**options) if named else None
     if measure is not None:
-        _measure(measure, asked, device=device, count=count, warmup=warmup, output=output, as_json=as_json)
+        _measure(measure, asked, as_json=as_json, **how)
     elif asked is None:
         _published(as_json=as_json)
     else:
         _beside(asked, as_json=as_json)
 
 
-def _measure(kind: Any, asked: Options | None, *, as_json: bool, **how: Any) -> None:
+def _refuse_strays(measure: str | None, options: dict[str, Any]) -> None:
+    """Refuse options that would say nothing: how to measure without measuring, what to plan without a network."""
+    stray = None if measure is not None else first_given(options, _HOW)
+    if stray is not None:
+        raise UserError(f"{stray} goes with --measure: say --measure gpu or --measure cpu, or leave it out")
+    if options["device"] is not None and measure == "cpu":
+        raise UserError("--device is of --measure gpu; leave it out")
+    stray = first_given(options, (name for name in options if name not in _HOW))
+    if stray is not None and options["model"] is None and options["layers"] is None:
+        raise UserError(f"{stray} is of a network's design: name a MODEL, or leave it out")
+
+
+def _measure(kind: Any, asked: Options | None, *, as_json: bool, output: str | None, **how: Any) -> None:
     from flow.progress import Progress
     from flow.report.measured import print_measurement
     from flow.report.terminal import new_console
     from flow.steps.measure.measure import measure
 
-    found, path = measure(kind, asked, progress=Progress(new_console(stderr=True)), **how)
+    found, path = measure(
+        kind,
+        asked,
+        output=None if output is None else checked_output("--output", output),
+        progress=Progress(new_console(stderr=True)),
+        **{name: value for name, value in how.items() if value is not None},
+    )
     if as_json:
         from flow.baseline.measured import measurement_to_json
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from flow.cli.group import DONE, cli
+from flow.errors import UserError
+
+if TYPE_CHECKING:
+    from flow.plan.compare_plans import Side
 
 DIFFERENT = 1
 
@@ -23,9 +30,9 @@ def diff(a: Path, b: Path, *, as_json: bool) -> None:
     """
     from pydantic import TypeAdapter
 
-    from flow.plan.compare_plans import Comparison, compare_plans, load_side
+    from flow.plan.compare_plans import Comparison, compare_plans
 
-    found = compare_plans(load_side(a), load_side(b))
+    found = compare_plans(_side(a), _side(b))
     if as_json:
         click.echo(TypeAdapter(Comparison).dump_json(found, indent=1).decode())
     else:
@@ -34,3 +41,21 @@ def diff(a: Path, b: Path, *, as_json: bool) -> None:
 
         print_differences(found, new_console())
     sys.exit(DONE if found.equal else DIFFERENT)
+
+
+def _side(path: Path) -> Side:
+    """Read a plan with the timeline beside it; raise UserError where that is of another plan."""
+    from flow.plan.compare_plans import load_side
+
+    side = load_side(path)
+    if side.timeline is not None:
+        known = {edge.name for edge in side.timeline.edges}
+        edges = (*(run.choice.output for run in side.plan.runs), *(c.edge for c in side.plan.converters))
+        strange = next((edge for edge in edges if edge not in known), None)
+        if strange is not None:
+            raise UserError(
+                f"{path}: the timeline.json beside the plan has no edge '{strange}' and is of another plan; "
+                "renew both: fpgaflow build"
+            )
+    # a name that is no UTF-8 cannot stand in JSON
+    return replace(side, path=Path(os.fsencode(path).decode(errors="replace")))

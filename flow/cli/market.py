@@ -7,33 +7,37 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import click
 
+from flow.cli.given import first_given
 from flow.cli.group import DONE, MISSED
+from flow.cli.outputs import checked_output
 from flow.errors import UserError
 
 if TYPE_CHECKING:
     from flow.report.market import Market, Sort
 
 _NAMES = ("all_parts", "parts", "sort", "csv", "picture")
+_OF_ONE = ("sensitivity", "arrivals", "buffer", "overrun", "output_buffer", "bunch_crossings", "measured")
+"""What only the report of one part shows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Hold what is asked of a comparison; parts: names, none for the whole catalogue."""
+    """Hold what is asked of a comparison; parts: names, none for the whole catalogue. csv: "-" is standard output."""
 
     parts: tuple[str, ...]
     sort: Sort
-    csv: str | None
+    csv: Path | Literal["-"] | None
     picture: Path | None
 
 
 def market_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options of a comparison."""
     for option in (
-        click.option("--picture", type=click.Path(dir_okay=False, path_type=Path), help="Draw it: FILE.svg or .png."),
+        click.option("--picture", metavar="FILE", help="Draw it: FILE.svg or .png."),
         click.option("--csv", metavar="FILE|-", help="Write the comparison as CSV; - is standard output."),
         click.option(
             "--sort",
@@ -63,9 +67,16 @@ def comparison(options: dict[str, Any]) -> Asked | None:
         if stray is not None:
             raise UserError(f"--{stray} belongs to a comparison: give --all-parts or --parts a,b with it")
         return None
+    stray = first_given(options, _OF_ONE)
+    if stray is not None:
+        raise UserError(f"{stray} is told of one part only; leave it out, or compare no parts and give --part")
     if taken["csv"] == "-" and options["as_json"]:
         raise UserError("--csv - and --json both write to standard output; give --csv a file")
-    return Asked(names, cast("Sort", taken["sort"] or "latency"), taken["csv"], taken["picture"])
+    csv = taken["csv"] if taken["csv"] in {None, "-"} else checked_output("--csv", taken["csv"])
+    picture = None if taken["picture"] is None else checked_output("--picture", taken["picture"])
+    if picture is not None and picture == csv:
+        raise UserError(f"--csv and --picture both name {picture}; give two names")
+    return Asked(names, cast("Sort", taken["sort"] or "latency"), csv, picture)
 
 
 def _listed(text: str | None) -> tuple[str, ...]:
@@ -111,6 +122,11 @@ def compare_parts(asked: Asked, options: dict[str, Any]) -> None:
 def _write(market: Market, asked: Asked, kind: str | None) -> None:
     from flow.files import write_whole
 
+    if asked.picture is not None and kind is not None:
+        from flow.report.market_picture import market_picture
+
+        # first: where there is nothing to draw, nothing is written at all
+        write_whole(asked.picture, market_picture(market, kind))
     if asked.csv is not None:
         from flow.report.market import market_to_csv
 
@@ -118,8 +134,4 @@ def _write(market: Market, asked: Asked, kind: str | None) -> None:
         if asked.csv == "-":
             click.echo(text, nl=False)
         else:
-            write_whole(Path(asked.csv), text.encode())
-    if asked.picture is not None and kind is not None:
-        from flow.report.market_picture import market_picture
-
-        write_whole(asked.picture, market_picture(market, kind))
+            write_whole(asked.csv, text.encode())

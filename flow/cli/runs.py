@@ -10,6 +10,7 @@ import click
 from flow.cli.group import DONE, FAILED, MISSED, cli
 from flow.cli.market import compare_parts, comparison, market_options
 from flow.cli.options import sensitivity_option, shared
+from flow.cli.pareto import asked_front, pareto_option, show_front
 
 
 def _go(goal: str, options: dict[str, Any]) -> None:
@@ -34,9 +35,13 @@ def _go(goal: str, options: dict[str, Any]) -> None:
 @cli.command()
 @shared
 @market_options
+@pareto_option
 @sensitivity_option
 def budget(**options: Any) -> None:
-    """Predict latency, rate and resources, on one part or on many; nothing is built."""
+    """Predict latency, rate and resources, on one part or on many, or for all budgets; nothing is built."""
+    front = asked_front(options)
+    if front is not None:
+        show_front(front, options)
     asked = comparison(options)
     if asked is not None:
         compare_parts(asked, options)

@@ -39,7 +39,8 @@ class Base:
 
     def __post_init__(self) -> None:
         known = [value for value in (self.min, self.typical, self.max) if value is not None]
-        if known != sorted(known) or known[0] < 0 or not math.isfinite(known[-1]):
+        # a NaN is in order wherever it stands, so each is looked at
+        if not all(map(math.isfinite, known)) or known != sorted(known) or known[0] < 0:
             raise ValueError(f"min, typical, max must ascend from 0: {known}")
 
     @property
@@ -76,8 +77,9 @@ class Way:
     """Describe one direction of a link, or both together; see the head of `links.toml` for the formula.
 
     base_ns: with the least payload. ns_per_byte: serialization. header_bytes: sent before the payload. free_bytes:
-    payload that base_ns already contains. min_payload, trailer_bytes: awaited inward if store_and_forward.
-    gap_bytes: silence after a frame. percentiles: published ones of base_ns.
+    payload that base_ns already contains. max_payload: the most in one frame, 0 where none is known. min_payload,
+    trailer_bytes: awaited inward if store_and_forward. gap_bytes: silence after a frame. percentiles: published ones of
+    base_ns.
     includes: of GT, PCS, MAC, parser, CDC, driver …. clock: of the interface towards the core.
     """
 
@@ -94,6 +96,7 @@ class Way:
     header_bytes: int = 0
     free_bytes: int = 0
     min_payload: int = 0
+    max_payload: int = 0
     trailer_bytes: int = 0
     gap_bytes: int = 0
     percentiles: tuple[Percentile, ...] = ()
@@ -128,7 +131,8 @@ class Link:
     """Describe how data reach and leave the core.
 
     boundaries: what a latency through this link spans; the first is meant when none is asked for. not_included: what a
-    real design adds and nobody has published.
+    real design adds and nobody has published. needs_processor: on the chip, beside the fabric. only_of: the one thing
+    that the figures hold for, "" where they hold for all that have what the link needs.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -138,6 +142,8 @@ class Link:
     boundaries: tuple[Boundary, ...]
     needs_transceivers: bool
     not_included: tuple[str, ...]
+    needs_processor: bool = False
+    only_of: str = ""
     inward: Way | None = None
     outward: Way | None = None
     round_trip: Way | None = None

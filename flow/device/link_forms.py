@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import cast, get_args
 
@@ -16,6 +17,8 @@ CUSTOM_FORM = (
 SERIAL_FORMS = "uart:3Mbaud, spi:10MHz"
 # IPv4 without options, RFC 791; UDP, RFC 768
 UDP_HEADERS = 20 + 8
+MOST = 1e13
+"""The largest number of a custom link, as of every time: hours, in ns."""
 _BARE = "IP and UDP headers"
 
 
@@ -82,6 +85,7 @@ def _in_udp(way: Way | None) -> Way | None:
         way,
         header_bytes=way.header_bytes + UDP_HEADERS,
         min_payload=max(way.min_payload - UDP_HEADERS, 0),
+        max_payload=max(way.max_payload - UDP_HEADERS, 0),
         conditions=f"{way.conditions}; header: IPv4 20 bytes and UDP 8 bytes besides",
         source=f"{way.source}; RFC 791 and RFC 768",
     )
@@ -135,12 +139,19 @@ def custom_link(text: str) -> Link:
 
 def _span(key: str, text: str) -> Base:
     try:
-        numbers = [float(word) for word in text.split("/")]
+        numbers = [_number(word) for word in text.split("/")]
         if len(numbers) == 1:
             return constant(numbers[0])
         low, typical, high = numbers
         return Base(typical, low, high)
     except ValueError:
         raise UserError(
-            f"custom link: {key}={text} is not a number of ns, at least 0, nor a range min/typical/max of such"
+            f"custom link: {key}={text} is not a number of ns, from 0 to {MOST:g}, nor a range min/typical/max of such"
         ) from None
+
+
+def _number(word: str) -> float:
+    # as digits are written, not all that `float` reads: 1_000, or digits of other scripts
+    if re.fullmatch(r"\s*\+?([0-9]+\.?[0-9]*|\.[0-9]+)(e[-+]?[0-9]+)?\s*", word) is None or float(word) > MOST:
+        raise ValueError(word)
+    return float(word)

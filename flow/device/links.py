@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from pydantic import ConfigDict, TypeAdapter
 
+from flow.device.boards import board_named
 from flow.device.link import Base, Boundary, Link, LinkGrade, Percentile, Range, Way
 from flow.device.link_forms import CUSTOM_FORM, SERIAL_FORMS, custom_link, in_udp, serial_link
 from flow.device.parts import Part
@@ -26,6 +27,7 @@ __all__ = [
     "Way",
     "check_reach",
     "find_link",
+    "has_link",
     "links",
 ]
 
@@ -71,3 +73,17 @@ def check_reach(link: Link, part: Part) -> None:
             f"link '{link.name}' needs multi-gigabit transceivers, and {part.name} has none; choose link 'direct', a "
             "custom link, or another part (fpgaflow parts)"
         )
+
+
+def has_link(link: Link, part: Part) -> bool:
+    """Tell whether sources say that a part, or the board that it is mounted on, can have the link.
+
+    What they leave open may be asked for, but must not be proposed: a link whose figures hold for another card, one to
+    a processor that nothing tells of, or one over transceivers to a board that is not said to bring them out so.
+    """
+    if link.only_of or (link.needs_processor and not part.processor):
+        return False
+    if not link.needs_transceivers:
+        return True
+    board = None if part.board is None else board_named(part.board)
+    return part.transceivers is True and (board is None or link.name in board.links)

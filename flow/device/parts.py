@@ -77,9 +77,10 @@ class Part:
     lut, ff, dsp, bram, uram: counts on the whole die, None where no source gives one; bram_kbit: kilobits in one BRAM
     block. alm: adaptive logic modules, for families that count in these instead of LUTs. spram_kbit: kilobits of
     single-port RAM that cannot be initialised. slr: dies in the package, None where no source states it (`dies` takes
-    one then). transceivers: None where no source tells. device: the vendor's full name, package and speed grade
-    included. nextpnr_*: the words that nextpnr wants, None where it does not know the family. board, shell: the board
-    that the part was asked for by, and what that leaves of it. most: of a resource, where a plan may use less than usual.
+    one then). transceivers, processor (on the die, beside the fabric): None where no source tells. device: the
+    vendor's full name, package and speed grade included. nextpnr_*: the words that nextpnr wants, None where it does
+    not know the family. board, shell: the board that the part was asked for by, and what that leaves of it. most: of a
+    resource, where a plan may use less than usual.
     """
 
     name: str
@@ -99,6 +100,7 @@ class Part:
     spram_kbit: int | None
     slr: int | None
     transceivers: bool | None
+    processor: bool | None
     nextpnr_device: str | None
     nextpnr_package: str | None
     usable: Fractions
@@ -226,6 +228,7 @@ class _Entry:
     spram_kbit: _Count | None = None
     slr: _Count | None = None
     transceivers: _Flag | None = None
+    processor: _Flag | None = None
     nextpnr_device: str | None = None
     nextpnr_package: str | None = None
 
@@ -245,7 +248,11 @@ class _File:
 
 def _part(entry: _Entry, file: _File) -> Part:
     counts = {name: getattr(entry, name) for name in ("lut", "alm", "ff", "dsp", "bram", "uram", "spram_kbit", "slr")}
-    figures: dict[str, _Count | _Flag | None] = {**counts, "transceivers": entry.transceivers}
+    figures: dict[str, _Count | _Flag | None] = {
+        **counts,
+        "transceivers": entry.transceivers,
+        "processor": entry.processor,
+    }
     values: dict[str, Any] = {name: None if figure is None else figure.value for name, figure in counts.items()}
     return Part(
         name=entry.name,
@@ -258,6 +265,7 @@ def _part(entry: _Entry, file: _File) -> Part:
         **values,
         bram_kbit=entry.bram_kbit,
         transceivers=None if entry.transceivers is None else entry.transceivers.value,
+        processor=None if entry.processor is None else entry.processor.value,
         nextpnr_device=entry.nextpnr_device,
         nextpnr_package=entry.nextpnr_package,
         usable=file.usable,

@@ -8,7 +8,9 @@ integers or floating-point numbers; the unit stands in the word. Times count fro
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,7 @@ from flow.latency.arrivals import FORMS, LONGEST_PS, MOST_ARRIVALS, Arrivals, Ti
 
 UNITS_PS = {"ps": 1, "ns": 10**3, "us": 10**6, "ms": 10**9, "s": 10**12}
 LARGEST_FILE = 64 << 20  # bytes
+_END = re.compile(r"[,;\t]")  # of the first column
 _TITLE = re.compile(r"(?:#\s*unit\s*[:=]\s*|[A-Za-z][\w ]*[_ (\[])(ps|ns|us|ms|s)[)\]]?\s*", re.IGNORECASE)
 
 
@@ -35,19 +38,37 @@ def read_arrivals(text: str) -> Arrivals:
         raise UserError(f"arrivals '{text[:200]}': there is no such file; write for example {FORMS}")
     if size > LARGEST_FILE:
         raise UserError(f"arrivals {path}: {size:,} bytes are more than the {LARGEST_FILE:,} that are read")
-    times = _from_npy(path, unit) if path.suffix.lower() == ".npy" else _from_text(path, unit)
+    times = _times(path, unit, path.stat().st_mtime_ns, size)
     shown = "".join(c for c in path.name if c.isprintable())[:60]
     return Arrivals("file", times, None, f"{times.size:,} arrivals of {shown}")
 
 
+@lru_cache(maxsize=1)
+def _times(path: Path, unit: str | None, _changed_ns: int, _size: int) -> Times:
+    """Return the times of a file, read once: it is looked at before a run, and followed after it."""
+    return _from_npy(path, unit) if path.suffix.lower() == ".npy" else _from_text(path, unit)
+
+
 def _from_text(path: Path, unit: str | None) -> Times:
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        # line by line: all lines at once take thirty times the file
+        with path.open(encoding="utf-8-sig") as lines:
+            values, unit = _values(path, lines, unit)
     except UnicodeDecodeError:
         raise UserError(f"arrivals {path}: it is neither UTF-8 text nor .npy") from None
+    if not values:
+        raise UserError(f"arrivals {path}: there is no time in it; write one a line")
+    scale = _scale(path, unit)
+    if (values[-1] - values[0]) * scale > LONGEST_PS:
+        raise _too_long(path)
+    return np.array([round((value - values[0]) * scale) for value in values], dtype=np.int64)
+
+
+def _values(path: Path, lines: Iterable[str], unit: str | None) -> tuple[list[Decimal], str | None]:
+    """Return the times as they stand, and the unit: as given, else of the first line."""
     values: list[Decimal] = []
     for number, line in enumerate(lines, start=1):
-        word = re.split(r"[,;\t]", line, maxsplit=1)[0].strip().strip('"')
+        word = _END.split(line, maxsplit=1)[0].strip().strip('"')
         title = None if values else _TITLE.fullmatch(word)
         if title is not None:
             unit = unit or title[1].lower()
@@ -61,12 +82,7 @@ def _from_text(path: Path, unit: str | None) -> Times:
         values.append(value)
         if len(values) > MOST_ARRIVALS:
             raise UserError(f"arrivals {path}: more than {MOST_ARRIVALS:,} are not followed; cut the file")
-    if not values:
-        raise UserError(f"arrivals {path}: there is no time in it; write one a line")
-    scale = _scale(path, unit)
-    if (values[-1] - values[0]) * scale > LONGEST_PS:
-        raise _too_long(path)
-    return np.array([round((value - values[0]) * scale) for value in values], dtype=np.int64)
+    return values, unit
 
 
 def _number(word: str) -> Decimal | None:
@@ -92,9 +108,11 @@ def _from_npy(path: Path, unit: str | None) -> Times:
         raise UserError(f"arrivals {path}: more than {MOST_ARRIVALS:,} are not followed; cut the file")
     scale = _scale(path, unit)
     if values.dtype.kind == "f":
-        if not np.isfinite(values).all():
+        with np.errstate(over="ignore"):  # of a wider type than this one
+            floats = values.astype(np.float64)
+        if not np.isfinite(floats).all():
             raise UserError(f"arrivals {path}: it holds numbers that are not finite")
-        from_first = values.astype(np.float64) - np.float64(values[0])
+        from_first = floats - floats[0]
         if float(from_first[-1]) * scale > LONGEST_PS:
             raise _too_long(path)
         times = np.rint(from_first * scale)

@@ -77,7 +77,7 @@ class Served:
     """
 
     served: NDArray[np.bool_]
-    admissions: NDArray[np.int64]
+    admissions: Ticks
     sending: Ticks
     capture: Ticks
     queueing: Ticks
@@ -122,7 +122,7 @@ def serve(arrivals: Arrivals, service: Service) -> Served:
     depth_max, depth_mean = _depth(edges[entered], left[entered])
     return Served(
         served=served,
-        admissions=admissions.astype(np.int64),
+        admissions=admissions,
         sending=(sent - arrived)[served],
         capture=(edges * period - sent)[served],
         queueing=(admissions - edges[served]) * period,

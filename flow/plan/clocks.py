@@ -10,6 +10,7 @@ from flow.latency.budget import required_interval
 from flow.plan.footprint import NO_LIMIT
 from flow.plan.options import Space
 from flow.plan.solve import Goal, round_up
+from flow.plan.traffic import branches
 
 LENGTHS = (1.0, 1.25, 1.5, 2.0, 2.5, 3.0, 4.0, 6.0)
 """Lengths of a segment that are tried with a free clock, in additions of ADDER_BITS with their register."""
@@ -51,3 +52,8 @@ def segment_lengths(space: Space, goal: Goal, free: Sequence[float] = LENGTHS) -
 def addition_ns(space: Space) -> float:
     """Return the delay of an addition, below which no segment of logic can be cut."""
     return space.delays.carry_ns + ADDER_BITS * space.delays.carry_bit_ns
+
+
+def step_ns_of(space: Space) -> float:
+    """Return the operation by half of which a cut may miss its place: with windows, cones are cut each on its own."""
+    return addition_ns(space) if branches(space.graph) else space.step_ns

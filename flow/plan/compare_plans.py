@@ -114,6 +114,7 @@ def _values(side: Side) -> list[tuple[str, str, Value, str]]:
         ("period needed, most", "ns", plan.clock.range_ns[1], str(plan.clock.range_origin)),
         ("inputs", "beats x lanes", comes, "predicted"),
         ("held back", "cycles", plan.traffic.held, "predicted"),
+        ("dies of the runs", "", "one" if plan.traffic.on_one_die else " ".join(map(str, plan.traffic.dies)), ""),
         ("latency", "cycles", cycles, "predicted"),
         ("core", "ns", core_ns, "predicted"),
         ("link's overhead", "ns", plan.fixed_ns[1], ""),

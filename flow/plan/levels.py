@@ -14,14 +14,14 @@ from flow.engines.dataflow import Traffic
 from flow.graph.graph import Graph
 from flow.latency.budget import Verdict
 from flow.plan.candidate import Candidate
-from flow.plan.clocks import LENGTHS, LONGEST_NS, Allowed, addition_ns, segment_lengths
+from flow.plan.clocks import LENGTHS, LONGEST_NS, Allowed, segment_lengths, step_ns_of
 from flow.plan.footprint import NO_LIMIT
 from flow.plan.optimum import Best, Optimum, with_clocks
 from flow.plan.options import Segment, Space
 from flow.plan.program import Aim
 from flow.plan.proof import Proof
 from flow.plan.solve import Goal
-from flow.plan.traffic import FASTEST, SPACINGS, branches, traffics
+from flow.plan.traffic import FASTEST, SPACINGS, traffics
 
 ROUNDING = 1.01
 """What is left for periods that are rounded, where plans with different clocks are compared by cycles."""
@@ -121,8 +121,7 @@ def _levels(goal: Goal) -> Iterator[Level]:
 
 
 def _searched(space: Space, level: Level, within_ns: float, allowed: Allowed, *, strict: bool) -> Best:
-    step_ns = addition_ns(space) if branches(space.graph) else space.step_ns
-    segment = Segment.of(within_ns, step_ns, space.delays, strict=strict)
+    segment = Segment.of(within_ns, step_ns_of(space), space.delays, strict=strict)
     room = min(allowed.cycles, allowed.interval)
     for coming in _coming(space.graph, level, None if room == NO_LIMIT else room):
         search = Optimum(space, segment, allowed.cycles, allowed.interval, coming)

@@ -84,7 +84,9 @@ def print_links(console: Console) -> None:
         includes = ", ".join(dict.fromkeys(item for way in link.ways for item in way.includes))
         contains = f" Includes: {includes}." if includes else ""
         leaves_out = f" Leaves out: {'; '.join(link.not_included)}." if link.not_included else ""
-        said = f": {link.title}.{contains}{leaves_out} "
+        needs = " Serves a processor on the chip." if link.needs_processor else ""
+        holds = f" Holds for {link.only_of} alone." if link.only_of else ""
+        said = f": {link.title}.{contains}{leaves_out}{needs}{holds} "
         console.print(Text.assemble((link.name, "bold"), said, (f"[{link.source}]", "dim")))
     console.print(f"Besides: {SERIAL_FORMS}; ethernet10g+udp (IPv4 and UDP headers, any Ethernet link); {CUSTOM_FORM}")
 

@@ -21,8 +21,9 @@ from flow.plan.request import Request
 from flow.plan.sensitivity.figures import Sensitivity
 from flow.report.baselines import baselines
 from flow.report.contract import contract_of
+from flow.report.dies import die_notes
 from flow.report.engines import plan_report
-from flow.report.load import load_report, payload_notes
+from flow.report.load import frame_notes, load_report, payload_notes
 from flow.report.report import (
     FORMAT,
     AccuracyReport,
@@ -123,7 +124,7 @@ def collect(found: Findings) -> Report:
             HopReport(hop.node, hop.engine, hop.cycles, hop.cycles * plan.clock.period_ns, _reason(found, hop))
             for hop in found.timeline.critical_path
         ),
-        plan=plan_report(found.graph, plan, found.timeline),
+        plan=plan_report(found.graph, plan, found.timeline, _part(found)),
         resources=ResourcesReport(_predicted(plan), _synthesized(found), _available(find_part(plan.part))),
         baseline=beside.baseline,
         headline=beside.headline,
@@ -222,6 +223,13 @@ def _per_node(resources: Resources) -> dict[str, int]:
     return {kind: getattr(resources, kind) for kind in ("lut", "ff", "dsp", "bram")}
 
 
+def _part(found: Findings) -> Part:
+    """Return the part of the plan: as it was asked for, with the shell of its board, where that is known."""
+    part = find_part(found.plan.part)
+    asked = part if found.request is None else find_part(found.request.part)
+    return asked if asked.device == part.device else part
+
+
 def _predicted(plan: Plan) -> ResourceCounts:
     total = plan.resources
     per_node = {p.choice.output: _per_node(p.resources) for p in plan.runs}
@@ -269,8 +277,10 @@ def _notes(found: Findings) -> tuple[str, ...]:
             notes.append(f"{', '.join(result.changed_files)} differ from what was generated; {name} as they are.")
     if found.simulation is not None and found.simulation.first_mismatch:
         notes.append(f"First wrong bits: {found.simulation.first_mismatch}")
+    notes += die_notes(found.plan)
     notes += payload_notes(found.request, found.graph)
     link = find_link(found.plan.link)
+    notes += frame_notes(found.request, found.graph, link)
     if link.not_included:
         notes.append(f"Link {link.name} leaves out: {', '.join(link.not_included)}.")
     return tuple(dict.fromkeys(notes))

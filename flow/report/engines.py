@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from flow.device.parts import Part
 from flow.engines.align import Delay, Fifo
 from flow.engines.converter import Converter
+from flow.engines.crossing import Crossing
 from flow.engines.engine import Choice, Resources
 from flow.engines.folded import Folded
 from flow.engines.line_buffer import LineBuffer
@@ -12,6 +14,7 @@ from flow.engines.streamed import Streamed
 from flow.graph.graph import Graph
 from flow.latency.timeline import Edge, Timeline
 from flow.plan.plan import Plan, Planned, PlannedConverter
+from flow.report.dies import die_reports
 from flow.report.planned import (
     CadenceReport,
     ConverterReport,
@@ -25,8 +28,8 @@ from flow.report.planned import (
 )
 
 
-def plan_report(graph: Graph, plan: Plan, timeline: Timeline) -> PlanReport:
-    """Return what a plan consists of, and what is proved of it."""
+def plan_report(graph: Graph, plan: Plan, timeline: Timeline, part: Part) -> PlanReport:
+    """Return what a plan for a part consists of, and what is proved of it."""
     proof = plan.proof
     return PlanReport(
         engines=tuple(_engine(graph, planned, timeline) for planned in plan.runs),
@@ -40,6 +43,7 @@ def plan_report(graph: Graph, plan: Plan, timeline: Timeline) -> PlanReport:
         gap=None if proof is None else proof.gap,
         solve_s=None if proof is None else proof.solve_s,
         space=() if proof is None else proof.spaces,
+        dies=die_reports(graph, plan, part),
     )
 
 
@@ -94,7 +98,7 @@ def _between(graph: Graph, between: PlannedConverter, timeline: Timeline) -> Con
             waiting = MemoryReport("registers", what.cycles, what.lanes * graph.node(what.node).type.width)
         case Fifo():
             waiting = MemoryReport(what.store, what.depth, what.bits)
-        case Converter():
+        case Converter() | Crossing():
             pass
     return ConverterReport(
         edge=edge.name,

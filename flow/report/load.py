@@ -240,6 +240,21 @@ def payload_notes(request: Request | None, graph: Graph) -> tuple[str, ...]:
     return (f"The link carries {said}; the packed tensors take {packed[0]:,} and {packed[1]:,}.",)
 
 
+def frame_notes(request: Request | None, graph: Graph, link: Link) -> tuple[str, ...]:
+    """Say where a message is larger than one frame of the link, as which it is counted."""
+    if request is None:
+        return ()
+    notes = []
+    sent = zip(("in", "out"), payloads(graph, request), strict=True)
+    for (side, size), way in zip(sent, (link.inward or link.round_trip, link.outward or link.round_trip), strict=True):
+        if way is not None and 0 < way.max_payload < size:
+            notes.append(
+                f"The {size:,} bytes {side} are counted as one frame of link {link.name}, which carries "
+                f"{way.max_payload:,} at most: headers and gaps of further frames come on top."
+            )
+    return tuple(notes)
+
+
 def render_load(load: LoadReport) -> Group:
     """Return the load as a person reads it."""
     rows = table(

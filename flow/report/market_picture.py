@@ -16,6 +16,7 @@ WORDS = {
     Standing.MET_IF_CLOCK_CLOSES: "met if the clock closes",
     Standing.MISSED: "missed",
 }
+WIDE = 8.0  # largest over least time: from here on the axis is logarithmic
 FORMATS = (".svg", ".png")
 
 
@@ -74,8 +75,13 @@ def _draw(axes: Any, market: Market, rows: list[Offer]) -> None:
         axes.axvline(market.budget_ns, color="black", linewidth=1, linestyle="--", label="budget")
     axes.set_yticks(range(len(rows)), [_label(offer) for offer in rows])
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+    low, high = axes.dataLim.intervalx
+    if high > WIDE * low:
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 2.0, 5.0)))
+    else:  # a logarithmic axis would have hardly a mark
+        axes.set_xlim(left=0.0)
+        axes.xaxis.set_major_locator(ticker.MaxNLocator(nbins=8, steps=(1, 2, 5, 10)))
     axes.xaxis.set_major_formatter(ticker.FuncFormatter(lambda ns, _: time_text(ns)))
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
     axes.grid(axis="x", color="#d0d7de", linewidth=0.6)

@@ -41,6 +41,8 @@ UNTIMED = {
 BESIDE_SHELL = "that it fits and closes beside the vendor's shell"
 SEVERAL_DIES = "paths between the package's dies are not timed"
 UNSTATED_LINK = "no source states link {} for this board"
+UNSTATED_PROCESSOR = "no source tells of a processor beside the fabric, which link {} serves"
+ANOTHERS_FIGURE = "the figures of link {} are those of {}"
 UNSTATED_TRANSCEIVERS = "no source tells whether the part has transceivers that link {} can use"
 
 
@@ -59,6 +61,10 @@ def unchecked(part: Part, board: Board | None, link: Link) -> tuple[str, ...]:
         said.append(BESIDE_SHELL)
     if link.needs_transceivers and part.transceivers is None:
         said.append(UNSTATED_TRANSCEIVERS.format(link.name))
+    if link.needs_processor and not part.processor:
+        said.append(UNSTATED_PROCESSOR.format(link.name))
+    if link.only_of:
+        said.append(ANOTHERS_FIGURE.format(link.name, link.only_of))
     if link.needs_transceivers and board is not None and link.name not in board.links:
         said.append(UNSTATED_LINK.format(link.name))
     return tuple(said)

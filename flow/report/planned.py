@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from flow.plan.proof import Searched
+from flow.report.dies import DieReport
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +91,8 @@ class EngineReport:
 class ConverterReport:
     """Give what stands between two engines: the edge that leaves it, its kind, and lanes on both sides.
 
-    kind: gather, split, regroup (width converters), delay or fifo. waiting: what a delay or a FIFO holds at most, a
-    word for each beat; null for the others. leaves: whether its edge leaves the design.
+    kind: gather, split, regroup (width converters), delay, fifo or crossing (to the next die). waiting: what a delay or
+    a FIFO holds at most, a word for each beat; null for the others. leaves: whether its edge leaves the design.
     """
 
     edge: str
@@ -135,7 +136,8 @@ class PlanReport:
     inputs, outputs: the cadence of each tensor, counted from the first input beat of an inference. objective: what is
     least, area (sum of used over usable) or cycles; value: of it, as planned; bound: less than that no plan of the
     spaces has; gap: (value - bound) / value, 0 for a proved optimum. solve_s: that the solver took, null where the plan
-    was made before; space: of each length that was searched. All null where the plan was not searched for.
+    was made before; space: of each length that was searched. All null where the plan was not searched for. dies: what
+    it takes of each, empty where it lies on one.
     """
 
     engines: tuple[EngineReport, ...]
@@ -149,3 +151,4 @@ class PlanReport:
     gap: float | None = None
     solve_s: float | None = None
     space: tuple[Searched, ...] = ()
+    dies: tuple[DieReport, ...] = ()

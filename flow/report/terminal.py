@@ -12,7 +12,9 @@ from rich.text import Text
 
 from flow.latency.budget import Verdict
 from flow.report.beside import beside
+from flow.report.console import PlainConsole
 from flow.report.contract import contract_rows
+from flow.report.dies import die_table
 from flow.report.load import render_load
 from flow.report.planned import EngineReport
 from flow.report.report import LatencyReport, Report, ResourceCounts
@@ -33,7 +35,7 @@ KINDS = ("lut", "ff", "dsp", "bram", "uram")
 
 def new_console(*, stderr: bool = False) -> Console:
     """Return a console that takes text as it is: a layer's name may look like markup."""
-    console = Console(stderr=stderr, markup=False, emoji=False, highlight=False)
+    console = PlainConsole(stderr=stderr, markup=False, emoji=False, highlight=False)
     if not console.is_terminal and "COLUMNS" not in os.environ:
         console.width = PLAIN_WIDTH
     return console
@@ -147,7 +149,7 @@ def _plan(report: Report) -> Group:
         lanes, kind = f"{fold.p} × {fold.q}", fold.multiplier.replace("_", " ")
         rows.add_row(engine.output, how, f"{fold.reuse_factor:,}", lanes, fold.store, kind, f"{engine.cycles:,}")
     for between in report.plan.converters:
-        if between.waiting is None:
+        if between.waiting is None and between.kind != "crossing":
             lanes = f"{between.kind}, {between.lanes_in:,} to {between.lanes_out:,} lanes"
         else:
             lanes = f"{between.kind}, {between.lanes_out:,} lane{'' if between.lanes_out == 1 else 's'}"
@@ -270,6 +272,8 @@ def render(report: Report, *, full: bool = False) -> Group:
     ):
         blocks.append(_plan(report))
     blocks.append(_resources(report))
+    if report.plan.dies:
+        blocks.append(die_table(report.plan.dies))
     if report.bit_exact is not None or report.checks:
         blocks.append(_verification(report))
     if report.load is not None:

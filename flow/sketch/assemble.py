@@ -93,9 +93,12 @@ class _Assembly:
             np.random.default_rng([self.sketch.seed, index]),
         )
         self._count(place, layer)
-        self._finish(label, self._node(place, layer), where)
-        if isinstance(layer, layers.Weighted) and layer.activation is not None:
-            self._activate(place, layer, layer.activation)
+        try:
+            self._finish(label, self._node(place, layer), where)
+            if isinstance(layer, layers.Weighted) and layer.activation is not None:
+                self._activate(place, layer, layer.activation)
+        except UserError as error:  # of a type, which does not know where it stands
+            raise error if str(error).startswith((self.sketch.origin, "[precision]")) else _at(where, error) from None
 
     def _find(self, name: str, where: str) -> AnyNode:
         if name not in self.ends:
@@ -182,6 +185,10 @@ class _Assembly:
         if self.sketch.type is None and asked.of("result", layers.DEFAULT_INPUT) == layers.DEFAULT_INPUT:
             return untrained, f"Nobody stated the input's type: {layers.DEFAULT_INPUT}, hls4ml's default, is assumed."
         return (untrained,)
+
+
+def _at(where: str, error: UserError) -> UserError:
+    return UserError(f"{where}: {error}")
 
 
 _ACTIVATION_VARIABLES = {"relu": others.MADE, "sigmoid": others.LOOKED_UP, "tanh": others.LOOKED_UP}

@@ -50,7 +50,7 @@ def chain_sketch(
 
 
 def _sizes(text: str) -> tuple[int, ...]:
-    if not re.fullmatch(r"\s*[0-9]{1,9}(\s*-\s*[0-9]{1,9})+\s*", text):
+    if not re.fullmatch(r"\s*[0-9]{1,18}(\s*-\s*[0-9]{1,18})+\s*", text):
         raise UserError(f"--layers '{text[:60]}' is not inputs and units joined by '-'; write for example {EXAMPLE}")
     sizes = tuple(int(word) for word in text.split("-"))
     if len(sizes) > layers.MOST_LAYERS:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
 
 from flow.device.boards import Board, boards
 from flow.device.delays import delay_tables, has_delays
 from flow.device.links import Link, check_reach, find_link
 from flow.device.parts import LISTED_ONLY, Part, find_part, parts
-from flow.errors import UserError
+from flow.errors import Missed, UserError
 from flow.graph.graph import Graph
 from flow.plan.many import Outcome, plans_on
 from flow.plan.planner import payloads
@@ -59,7 +60,10 @@ def compare_to(
 
     What the network needs of a part is checked on the conversion with the roomiest of those that the link reaches.
     """
-    link = find_link(options.link or chosen(options).request.link)
+    request = chosen(options).request
+    if options.freeze is not None or request.freeze is not None:
+        raise UserError("a frozen timeline is that of one part; it does not go with a comparison of parts")
+    link = find_link(options.link or request.link)
     part = _roomiest(catalogue(names), link)
     run = open_context(replace(options, part=part or options.part), progress or Progress.silent())
     if run.is_graph:
@@ -112,7 +116,14 @@ def compared(
     inward, outward = payloads(graph, request)
     told = (progress or Progress.silent()).inner
     plannable = [item.name for item in items if has_delays(item.part) and _beyond(link, item.part) is None]
-    outcomes = plans_on(graph, request, plannable, told, jobs=jobs)
+    try:
+        outcomes = plans_on(graph, request, plannable, told, jobs=jobs)
+    except BrokenProcessPool:
+        raise UserError(
+            f"one of {jobs} processes that planned was ended from outside, perhaps for want of memory; compare fewer "
+            "parts at once (--parts), or allow fewer processors (taskset -c 0)"
+        ) from None
+    _check_request(outcomes.values())
     offers = tuple(_offer(graph, link, item, outcomes.get(item.name)) for item in items)
     return Market(
         format=FORMAT,
@@ -128,6 +139,15 @@ def compared(
         sort=sort,
         parts=ordered(offers, sort),
     )
+
+
+def _check_request(outcomes: Iterable[Outcome]) -> None:
+    """Raise what all parts say of the request itself: a mistake in it is no property of a part."""
+    said = {(type(outcome), str(outcome)): outcome for outcome in outcomes}
+    if len(said) == 1:
+        (((kind, _), outcome),) = said.items()
+        if kind is UserError and isinstance(outcome, UserError):
+            raise outcome
 
 
 def _offer(graph: Graph, link: Link, item: Item, outcome: Outcome | None) -> Offer:
@@ -160,7 +180,8 @@ def _offer(graph: Graph, link: Link, item: Item, outcome: Outcome | None) -> Off
         reason = str(outcome) if least is None else said
         return replace(offer, verdict=Standing.DOES_NOT_FIT, reason=reason, utilization=least)
     if isinstance(outcome, UserError):
-        return replace(offer, reason=str(outcome))
+        verdict = Standing.MISSED if isinstance(outcome, Missed) else Standing.UNKNOWN
+        return replace(offer, verdict=verdict, reason=str(outcome))
     return planned_offer(offer, graph, outcome, link, part)
 
 

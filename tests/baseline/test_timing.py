@@ -1,7 +1,9 @@
 """Percentiles of single calls, and the file that keeps them."""
 
 import json
+import math
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -12,6 +14,7 @@ from flow.baseline.work import Work
 from flow.errors import UserError
 from flow.latency.budget import Origin
 
+NAN = math.nan
 NETWORK = "0123456789abcdef"
 
 
@@ -85,10 +88,18 @@ def test_a_file_that_is_none_is_refused(tmp_path, change, said):
         load_measurement(path)
 
 
-@pytest.mark.parametrize("times", [(5, 4, 6), (-1, 4, 6), (1, 4, 3)])
+@pytest.mark.parametrize(
+    "times", [(5, 4, 6), (-1, 4, 6), (1, 4, 3), (NAN, 4, 6), (1, NAN, 6), (1, 4, NAN), (1, 4, math.inf)]
+)
 def test_times_must_ascend(times):
     with pytest.raises(UserError, match="ascend"):
         Timing(1_000, 0, times[0], times[1], times[2], None, None)
+
+
+@pytest.mark.parametrize(("count", "warmup"), [(0, 0), (1, -1), (10**30, 0), (1, 10**30)])
+def test_calls_are_counted(count, warmup):
+    with pytest.raises(UserError, match="count must be"):
+        Timing(count, warmup, 1.0, 2.0, None, None, None)
 
 
 def test_a_large_file_or_none_is_refused(tmp_path):
@@ -133,3 +144,12 @@ def test_two_machines_have_two_rows():
     names = [row.name for row in rows(Work(0, 0), "host_to_host", both, NETWORK)]
     assert len(set(names)) == len(names)
     assert sum(re.match("measured: one launch", name) is not None for name in names) == 3
+
+
+def test_a_median_of_nothing_has_no_factor():
+    nothing = replace(measurement().results[0], timing=Timing(1, 0, 0.0, 0.0, None, None, None))
+    found = rows(Work(0, 0), "host_to_host", (replace(measurement(), results=(nothing,)),), NETWORK)
+    row = next(row for row in found if row.origin is Origin.MEASURED)
+    assert row.comparable
+    assert factor(row, 100.0) is None
+    assert headline(found, 100.0).strongest.name != row.name

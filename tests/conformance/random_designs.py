@@ -169,7 +169,7 @@ def random_depths(network: Network, rng: np.random.Generator) -> tuple[int, ...]
     while True:
         # what leaves last ends in a register
         stages = edge_stages(network, tuple(depths))
-        last = max(stages[k] for k in network.leaving)
+        last = max((stages[k] for k in network.leaving), default=0)
         bare = [k for k in network.leaving if stages[k] == last and depths[k] == 0]
         if not bare:
             return tuple(depths)

@@ -1,9 +1,13 @@
+import math
+
 import pytest
 from pydantic import ValidationError
 
-from flow.device.links import Base, Range, Way, check_reach, find_link, links
-from flow.device.parts import find_part
+from flow.device.links import Base, Range, Way, check_reach, find_link, has_link, links
+from flow.device.parts import find_part, parts
 from flow.errors import UserError
+from flow.report.catalogue import print_links
+from flow.report.terminal import new_console
 
 
 def ns(name, in_bytes, out_bytes):
@@ -132,11 +136,17 @@ def test_a_custom_link_carries_its_numbers_in_its_name():
         ("custom:latency=1,boundary=core", "'latency=1' is not understood"),
         ("custom:in_ns,boundary=core", "'in_ns' is not understood"),
         ("custom:in_ns=1,in_ns=2,boundary=core", "given twice"),
-        ("custom:in_ns=-1,boundary=core", "at least 0"),
-        ("custom:in_ns=nan,boundary=core", "at least 0"),
-        ("custom:in_ns=1e999,boundary=core", "at least 0"),
-        ("custom:in_ns=3/2/1,boundary=core", "at least 0"),
-        ("custom:in_ns=1us,boundary=core", "at least 0"),
+        ("custom:in_ns=-1,boundary=core", r"from 0 to 1e\+13"),
+        ("custom:in_ns=nan,boundary=core", r"from 0 to 1e\+13"),
+        ("custom:in_ns=1e999,boundary=core", r"from 0 to 1e\+13"),
+        ("custom:in_ns=1e14,boundary=core", r"from 0 to 1e\+13"),
+        ("custom:in_ns_per_byte=1e300,boundary=core", r"from 0 to 1e\+13"),
+        ("custom:in_ns=nan/1/2,boundary=core", r"from 0 to 1e\+13"),
+        ("custom:in_ns=1/nan/2,boundary=core", r"from 0 to 1e\+13"),
+        ("custom:in_ns=1_000,boundary=core", r"from 0 to 1e\+13"),
+        ("custom:in_ns=１,boundary=core", r"from 0 to 1e\+13"),
+        ("custom:in_ns=3/2/1,boundary=core", r"from 0 to 1e\+13"),
+        ("custom:in_ns=1us,boundary=core", r"from 0 to 1e\+13"),
         ("custom:out_ns_per_byte=1/2/3,boundary=core", "one number, not a range"),
     ],
 )
@@ -158,3 +168,59 @@ def test_links_over_transceivers_need_a_part_that_has_them():
     check_reach(find_link("direct"), find_part("iCE40UP5K"))
     check_reach(find_link("axi_dma"), find_part("xc7z020"))
     check_reach(find_link("custom:boundary=wire_to_wire,in_ns=300"), find_part("LFE5U-85F"))
+
+
+@pytest.mark.parametrize(
+    "times", [(math.nan, 1.0, 2.0), (1.0, math.nan, 2.0), (1.0, 2.0, math.nan), (1.0, 2.0, math.inf)]
+)
+def test_a_base_is_finite_wherever_its_nan_stands(times):
+    with pytest.raises(ValueError, match="must ascend from 0"):
+        Base(times[1], times[0], times[2])
+
+
+@pytest.mark.parametrize(
+    ("name", "part", "there"),
+    [
+        ("direct", "iCE40UP5K", True),
+        ("custom:boundary=pins", "iCE40UP5K", True),
+        ("spi:10MHz", "iCE40UP5K", True),
+        ("axi_dma", "iCE40UP5K", False),
+        ("axi_dma", "xcvu13p", False),
+        ("axi_dma", "u50", False),
+        ("axi_dma", "kc705", False),
+        ("axi_dma", "xc7z020", True),
+        ("axi_dma", "pynq-z2", True),
+        ("axi_dma", "kv260", True),
+        ("axi_dma", "zcu111", True),
+        ("ethernet25g", "xcvu13p", True),
+        ("ethernet25g", "xc7a35t", False),  # no source tells of its transceivers
+        ("ethernet25g", "xc7z020", False),
+        ("ethernet25g", "u250", False),  # no source states it for the board
+        ("pcie_dma", "u250", True),
+        ("pcie_mmio", "u250", False),
+        ("pcie_mmio", "v80", True),
+        ("pcie_dma", "u280", False),
+        ("gtf", "xcvu9p", False),
+        ("exanic", "xcku060", False),
+        ("ethernet10g_intel_mac", "xcvu9p", False),
+        ("pcie_gen3_2014", "xcvu9p", False),
+        ("xrt_mmio", "xcvu9p", False),
+    ],
+)
+def test_only_links_that_sources_give_a_part_are_its_own(name, part, there):
+    assert has_link(find_link(name), find_part(part)) is there
+
+
+def test_every_zynq_has_its_processor_and_no_other_part_is_said_to():
+    for part in parts():
+        assert part.processor is (True if "Zynq" in part.title else None), part.name
+
+
+def test_the_list_says_for_what_a_link_holds(monkeypatch, capsys):
+    monkeypatch.setenv("COLUMNS", "1000")
+    print_links(new_console())
+    said = {line.partition(":")[0]: line for line in capsys.readouterr().out.splitlines() if ": " in line}
+    assert "Holds for the transceivers of the Alveo UL3524 alone." in said["gtf"]
+    assert "Serves a processor on the chip." in said["axi_dma"]
+    assert "Holds for" not in said["ethernet10g"]
+    assert "Serves" not in said["ethernet10g"]

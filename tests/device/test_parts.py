@@ -8,7 +8,7 @@ from flow.device.delays import delays_of, has_delays
 from flow.device.parts import find_part, parts
 from flow.errors import UserError
 
-COUNTS = ("lut", "alm", "ff", "dsp", "bram", "uram", "spram_kbit", "slr", "transceivers")
+COUNTS = ("lut", "alm", "ff", "dsp", "bram", "uram", "spram_kbit", "slr", "transceivers", "processor")
 
 
 @pytest.mark.parametrize("part", parts(), ids=lambda part: part.name)

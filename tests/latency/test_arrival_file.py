@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -84,6 +85,9 @@ def test_what_is_wrong_with_an_npy_is_said(tmp_path, written):
         np.save(tmp_path / "t.npy", np.array(values))
         with pytest.raises(UserError, match=complaint):
             read_arrivals(f"{tmp_path / 't.npy'},unit=ns")
+    np.save(tmp_path / "t.npy", np.array(["1e4000", "1.1e4000"], dtype=np.longdouble))
+    with pytest.raises(UserError, match="not finite"):
+        read_arrivals(f"{tmp_path / 't.npy'},unit=ns")
     np.save(tmp_path / "t.npy", np.array([{}], dtype=object), allow_pickle=True)
     for path in (str(tmp_path / "t.npy"), written(b"no", "u.npy"), written(b"", "v.npy")):
         with pytest.raises(UserError, match=r"not a \.npy file of numbers"):
@@ -111,3 +115,22 @@ def test_sizes_are_bounded(written, monkeypatch):
 def test_a_file_that_is_not_there_offers_what_could_be_written(text):
     with pytest.raises(UserError, match="no such file; write for example poisson:1MHz"):
         read_arrivals(text)
+
+
+def test_many_lines_take_little_memory(written):
+    path = written(b"#a\n" * 300_000 + b"time_ns\n1\n2\n")
+    tracemalloc.start()
+    try:
+        assert read_arrivals(path).count == 2
+        assert tracemalloc.get_traced_memory()[1] < 2_000_000  # the file itself has 900,000 bytes
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_file_is_read_once_until_it_changes(written, monkeypatch):
+    path = written(b"time_ns\n1\n2\n")
+    assert read_arrivals(path).count == 2
+    with monkeypatch.context() as broken:
+        broken.setattr("flow.latency.arrival_file._from_text", lambda *_: pytest.fail("read again"))
+        assert read_arrivals(path).count == 2
+    assert read_arrivals(written(b"time_ns\n1\n2\n3\n")).count == 3

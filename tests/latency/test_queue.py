@@ -157,3 +157,8 @@ def test_integers_do_not_overflow_however_long_it_lasts():
     waits = served.ns(served.waiting)
     assert (waits >= 0).all()
     assert (waits < 1e9 / 299_792_458).all()
+
+
+def test_admissions_beyond_64_bits_are_still_counted():
+    served = serve(of([0, 1, 2]), Service(1, 1, 1.0, wire_in_ps=10**25))
+    assert list(served.admissions) == [0, 10**22, 2 * 10**22]

@@ -25,6 +25,7 @@ from flow.plan.sensitivity.figures import Delta, Figures, Outcome, Sensitivity, 
 from flow.plan.sensitivity.limits import cheapest_of, limiter_of, path_of, sentence_of
 from flow.plan.sensitivity.rebuild import CannotBuildError, Rebuild
 from flow.plan.sensitivity.study import study
+from flow.plan.sensitivity.variations import Varied
 from tests.plan.graphs import dense_network
 
 FOLDED = Request(part="xc7a35t", clock="100MHz", budget="1us", spare=("lut",))
@@ -185,8 +186,7 @@ def test_links_are_those_of_the_boundary_that_the_part_reaches(graph):
     plan = make_plan(graph, request)
     found = study(dense_network(6, 4), replace(request, link="ethernet10g"), make_plan(dense_network(6, 4), request))
     names = {v.where for v in found.variations if v.what == "link"}
-    assert {"ethernet25g", "gtf"} <= names
-    assert not names & {"ethernet10g", "direct", "pcie_mmio"}
+    assert names == {"ethernet1g", "ethernet10g_64b", "ethernet25g"}
     for v in (v for v in found.variations if v.what == "link" and v.where == "ethernet25g"):
         assert v.as_built.figures.cycles == found.base.cycles
         assert v.as_built.delta.lut == 0
@@ -195,6 +195,21 @@ def test_links_are_those_of_the_boundary_that_the_part_reaches(graph):
     assert sum(share.ns for share in found.path) == pytest.approx(found.base.total_ns)
     assert sum(share.share for share in found.path) == pytest.approx(1.0)
     assert found.path[-1].kind == "link"
+
+
+@pytest.mark.parametrize(
+    ("part", "link", "offered"),
+    [
+        ("xcvu13p", "pcie_mmio", {"pcie_dma"}),
+        ("u50", "pcie_mmio", {"pcie_dma"}),
+        ("u280", "pcie_mmio", set()),
+        ("zcu104", "pcie_mmio", {"axi_dma"}),
+    ],
+)
+def test_no_link_is_proposed_that_nothing_says_is_there(part, link, offered):
+    graph, request = dense_network(6, 4), Request(part=part, clock="100MHz", link=link)
+    varied = Varied(graph, request, make_plan(graph, request), ())
+    assert {change.where for change in varied._links()} == offered
 
 
 def test_what_cannot_be_kept_says_why():

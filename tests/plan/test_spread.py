@@ -102,6 +102,7 @@ def test_the_first_die_with_room_is_taken():
     part = find_part("u200")  # the shell leaves the middle die half of what the others keep
     first, middle, last = part.on_dies("lut")
     assert middle < first == last
+    assert part.shell is not None
     swapped = replace(
         part, shell=replace(part.shell, dies=(part.shell.dies[1], part.shell.dies[0], part.shell.dies[2]))
     )

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 from rich.console import Console
 
+from flow.device.links import find_link
 from flow.errors import UserError
 from flow.latency.budget import Origin
 from flow.plan.planner import make_plan
 from flow.plan.request import Request, load_request
-from flow.report.load import LoadReport, load_report, payload_notes, render_load
+from flow.report.load import LoadReport, frame_notes, load_report, payload_notes, render_load
 from flow.report.load_picture import load_picture
 from tests.commands import save, tiny_graph
 from tests.plan.graphs import dense_network
@@ -232,3 +233,20 @@ def test_simulated_figures_are_said_to_be():
     assert load.origin == "simulated"
     assert "simulated: initiation interval 1 cycle." in shown(load)
     assert replace(load, percentiles=()).percentiles == ()
+
+
+@pytest.mark.parametrize(
+    ("link", "payload_in", "said"),
+    [
+        ("ethernet10g", "1500B", []),
+        ("ethernet10g", "1501B", ["1,501 bytes in are counted as one frame of link ethernet10g, which carries 1,500"]),
+        ("ethernet25g+udp", "1472B", []),
+        ("ethernet25g+udp", "1473B", ["link ethernet25g+udp, which carries 1,472"]),
+        ("pcie_dma", "9000B", []),
+        ("spi:10MHz", "9000B", []),
+    ],
+)
+def test_a_message_beyond_one_frame_is_told(link, payload_in, said):
+    notes = frame_notes(Request(link=link, payload_in=payload_in), GRAPH, find_link(link))
+    assert len(notes) == len(said)
+    assert all(text in note for text, note in zip(said, notes, strict=True))

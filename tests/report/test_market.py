@@ -5,6 +5,7 @@ import io
 import json
 import pickle
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 
 import pytest
@@ -150,11 +151,12 @@ def test_a_network_that_does_not_fit_keeps_its_row_with_the_smallest_footprint()
 
 def test_a_refusal_for_another_reason_says_so(monkeypatch):
     def refuse(graph, request):
-        raise UserError("the moon is full")
+        raise UserError(f"the moon is full over {request.part}")
 
     monkeypatch.setattr(many, "make_plan", refuse)
-    market = compared(tiny_graph(), Request(), catalogue(("kv260",)))
-    assert [(o.verdict, o.reason) for o in market.parts] == [(Standing.UNKNOWN, "the moon is full")]
+    market = compared(tiny_graph(), Request(), catalogue(("kv260", "zcu104")))
+    said = [(o.verdict, o.reason) for o in market.parts]
+    assert said == [(Standing.UNKNOWN, f"the moon is full over {name}") for name in ("kv260", "zcu104")]
     assert not market.holds
 
 
@@ -313,6 +315,15 @@ def test_the_picture_shows_latencies_and_budget_and_is_reproducible(market):
         market_picture(replace(market, parts=(by_name(market)["v80"],)), "svg")
 
 
+@pytest.mark.parametrize(
+    ("budget_ns", "shown"), [(1e3, ("200 ns", "400 ns", "600 ns", "800 ns")), (2e4, ("1 µs", "10 µs"))]
+)
+def test_the_picture_has_marks_to_read_latencies_by(market, budget_ns, shown):
+    pytest.importorskip("matplotlib", reason="pictures need the docs extra")
+    svg = market_picture(replace(market, budget_ns=budget_ns), "svg").decode()
+    assert all(f">{text}</text>" in svg for text in shown)
+
+
 def test_without_matplotlib_the_extra_is_named(market, monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingTool, match=r"fpgaflow\[docs\]"):
@@ -394,3 +405,27 @@ def test_what_does_not_go_together_is_refused(fpgaflow, tmp_path, words, names):
     (tmp_path / "net.json").write_bytes(to_json(tiny_graph()))
     fpgaflow.refused("budget", "net.json", *words, names=names)
     assert not (tmp_path / "x.pdf").exists()
+
+
+def test_a_contract_that_a_part_cannot_keep_is_missed_there_and_nowhere_unknown():
+    found = by_name(compared(tiny_graph(), Request(clock="1GHz", latency_exact=1), catalogue(("xcvu13p", "v80"))))
+    kept_not = next(offer for offer in found.values() if offer.part == "xcvu13p")
+    assert kept_not.verdict is Standing.MISSED
+    assert "exactly 1 cycle cannot be had" in kept_not.reason
+    assert kept_not.latency is None
+    assert found["v80"].verdict is Standing.UNKNOWN
+
+
+@pytest.mark.parametrize("names", [("xcvu13p",), ("xcvu13p", "LFE5U-25F", "v80")])
+def test_a_mistake_in_the_request_is_no_property_of_a_part(names):
+    with pytest.raises(UserError, match="latency_exact counts the cycles of a clock that is asked for"):
+        compared(tiny_graph(), Request(latency_exact=5), catalogue(names))
+
+
+def test_a_process_that_is_killed_is_no_crash(monkeypatch):
+    def killed(*_args, **_more):
+        raise BrokenProcessPool
+
+    monkeypatch.setattr(comparing, "plans_on", killed)
+    with pytest.raises(UserError, match="one of 2 processes that planned was ended from outside"):
+        compared(tiny_graph(), Request(), catalogue(FEW), jobs=2)

@@ -23,7 +23,7 @@ CHAIN = ("--layers", "16-8-5", "--bits", "6")
         (("--layers", "", "--bits", "6"), ("--layers ''",)),
         (("--layers", "16--5", "--bits", "6"), ("--layers '16--5'",)),
         (("--layers", "16-0-5", "--bits", "6"), ("0 is not from 1 to 65536",)),
-        (("--layers", "1000000000-5", "--bits", "6"), ("--layers",)),
+        (("--layers", "1000000000-5", "--bits", "6"), ("--layers", "1000000000 is not from 1 to 65536")),
         (("--layers", "99999-5", "--bits", "6"), ("99999 is not from 1 to 65536",)),
         (("--layers", "2049-2049", "--bits", "6"), ("4,198,401 weights up to here",)),
         (("--layers", "65536-65536", "--bits", "6"), ("layer 'dense1' (dense)", "4,194,304 are taken at most")),
@@ -111,6 +111,14 @@ def test_a_wrong_list_is_refused(fpgaflow, tmp_path, text, said):
     before = listing(tmp_path)
     fpgaflow.refused("budget", "net.yaml", names=("net.yaml", *said))
     assert listing(tmp_path) == before
+
+
+def test_sums_that_no_type_holds_name_their_layer(fpgaflow, tmp_path):
+    text = "input: {shape: [16]}\nbits: 24\nlayers:\n" + "  - dense: 2\n" * 60
+    (tmp_path / "net.yaml").write_text(text)
+    fpgaflow.refused(
+        "budget", "net.yaml", names=("net.yaml: layer 'dense", "(dense): a fixed-point type has 1 to 1024")
+    )
 
 
 def test_a_list_that_is_too_long_is_not_read(fpgaflow, tmp_path):

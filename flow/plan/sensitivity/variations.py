@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from flow.device.links import links
+from flow.device.links import has_link, links
 from flow.engines.engine import Choice, Streamed
 from flow.engines.folded import Folded
 from flow.engines.folded_choices import choices, reuse_factors
@@ -155,9 +155,11 @@ class Varied:
                 continue
             request = self.request.overridden(link=link.name, boundary=self.plan.boundary)
             try:
-                target_of(self.graph, request)
+                part = target_of(self.graph, request).part
             except UserError:
                 continue  # the part cannot reach it
+            if not has_link(link, part):
+                continue
             yield Change(
                 "link",
                 link.name,

@@ -1,0 +1,31 @@
+"""Folders of plans that somebody put together by hand."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def built(fpgaflow, tmp_path):
+    """Build two networks, in `a` and `b`."""
+    for name, layers in (("a", "4-2"), ("b", "4-3-2")):
+        words = ("build", "--layers", layers, "--bits", "3", "--part", "LFE5U-25F", "--clock", "40ns", "--out", name)
+        assert fpgaflow(*words).status == 0
+    return tmp_path
+
+
+def test_a_timeline_of_another_plan_is_refused(fpgaflow, built):
+    (built / "mixed").mkdir()
+    (built / "mixed" / "plan.json").write_bytes((built / "b" / "plan.json").read_bytes())
+    (built / "mixed" / "timeline.json").write_bytes((built / "a" / "timeline.json").read_bytes())
+    for words in (("a", "mixed"), ("mixed", "a")):
+        fpgaflow.refused("diff", *words, names=("mixed: the timeline.json beside the plan", "is of another plan"))
+
+
+def test_a_name_that_is_no_utf8_stands_in_json_all_the_same(fpgaflow, built):
+    (built / "a").rename(Path(os.fsdecode(b"a\xff")))
+    done = fpgaflow("diff", Path(os.fsdecode(b"a\xff")), "b", "--json")
+    assert done.status == 1
+    assert json.loads(done.out)["a"] == "a\ufffd"
