@@ -24,6 +24,7 @@ from flow.report.contract import contract_of
 from flow.report.dies import die_notes
 from flow.report.engines import plan_report
 from flow.report.load import frame_notes, load_report, payload_notes
+from flow.report.proved import proof_notes
 from flow.report.report import (
     FORMAT,
     AccuracyReport,
@@ -277,6 +278,7 @@ def _notes(found: Findings) -> tuple[str, ...]:
             notes.append(f"{', '.join(result.changed_files)} differ from what was generated; {name} as they are.")
     if found.simulation is not None and found.simulation.first_mismatch:
         notes.append(f"First wrong bits: {found.simulation.first_mismatch}")
+    notes += proof_notes(found.plan.proof)
     notes += die_notes(found.plan)
     notes += payload_notes(found.request, found.graph)
     link = find_link(found.plan.link)
