@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flow.device.parts import Part
+from flow.device.parts import Kind, Part
 from flow.engines.align import Delay, Fifo
 from flow.engines.converter import Converter
 from flow.engines.crossing import Crossing
@@ -57,7 +57,7 @@ def waiting_on_dies(graph: Graph, flow: Dataflow, part: Part) -> tuple[Resources
 
 def lacking_on_dies(
     graph: Graph, planned: tuple[Planned, ...], flow: Dataflow, traffic: Traffic, part: Part
-) -> tuple[tuple[int, str], ...]:
+) -> tuple[tuple[int, Kind], ...]:
     """Return the dies with the resources of which more is used there than a plan may use."""
     used, rooms = used_on_dies(graph, planned, flow, traffic, part), _rooms(part)
     return tuple(

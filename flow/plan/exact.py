@@ -17,7 +17,7 @@ from flow.errors import Missed, UserError
 from flow.graph.graph import Graph
 from flow.plan.advice import share_of_limiter
 from flow.plan.candidate import planned_converters
-from flow.plan.footprint import area_of
+from flow.plan.dies import area_with
 from flow.plan.plan import Plan, timeline_of
 from flow.plan.request import Request
 
@@ -74,9 +74,10 @@ def held(graph: Graph, plan: Plan, target: Target) -> Plan:
             f"{share_of_limiter(free, timeline)}. Ask for {timeline.latency:,}, a slower clock, or fewer bits there"
         )
     traffic = replace(free.traffic, held=rest)
-    blocks = dataflow(graph, plan.choices, traffic).blocks
-    found = replace(plan, traffic=traffic, converters=planned_converters(graph, blocks, target.part))
-    if area_of(found.resources, target.part) == float("inf") > area_of(free.resources, target.part):
+    flow, before = dataflow(graph, plan.choices, traffic), dataflow(graph, plan.choices, free.traffic)
+    found = replace(plan, traffic=traffic, converters=planned_converters(graph, flow.blocks, target.part))
+    room = area_with(graph, plan.runs, before, free.traffic, target.part) < float("inf")
+    if room and area_with(graph, plan.runs, flow, traffic, target.part) == float("inf"):
         bits = sum(c.converter.lanes for c in found.converters if isinstance(c.converter, Delay))
         raise Missed(
             f"exactly {_cycles(plan.latency_exact)} cannot be had on {plan.part}: {bits:,} elements held back for "

@@ -23,6 +23,7 @@ from flow.graph.graph import Graph
 from flow.graph.node import Node
 from flow.graph.store import load_graph
 from flow.latency.timeline import Timeline, load_timeline, timeline_to_json
+from flow.plan.dies import lacking_on_dies
 from flow.plan.exact import held
 from flow.plan.footprint import KINDS, area_of
 from flow.plan.plan import Plan, Planned, load_plan, timeline_of
@@ -125,7 +126,7 @@ def frozen_plan(graph: Graph, request: Request, frozen: Frozen) -> Plan:
     made = assemble(graph, request, target, planned=runs, solution=solution, best_ns=float("inf"), traffic=traffic)
     made = held(graph, replace(made, latency_exact=plan.latency_exact), target)
     _check_edges(timeline_of(graph, made.choices, made.traffic), frozen)
-    _check_room(made, frozen)
+    _check_room(graph, made, frozen)
     return made
 
 
@@ -134,13 +135,13 @@ def plan_for(graph: Graph, request: Request, frozen: Frozen | None) -> Plan:
     return make_plan(graph, request) if frozen is None else frozen_plan(graph, request, frozen)
 
 
-def check_built(plan: Plan, timeline: Timeline, slowest: str, frozen: Frozen) -> None:
+def check_built(graph: Graph, plan: Plan, timeline: Timeline, slowest: str, frozen: Frozen) -> None:
     """Raise Missed where hardware with its matrices solved is not what was frozen, naming the node.
 
     slowest: the node at which the longest segment between two registers ends.
     """
     _check_edges(timeline, frozen)
-    _check_room(plan, frozen)
+    _check_room(graph, plan, frozen)
     new, old = plan.clock, frozen.plan.clock
     if (old.closes and not new.closes) or (old.may_close and not new.may_close):
         end = 1 if old.closes else 0
@@ -245,10 +246,16 @@ def _check_edges(timeline: Timeline, frozen: Frozen) -> None:
         )
 
 
-def _check_room(plan: Plan, frozen: Frozen) -> None:
-    """Raise Missed where the part has no room for what the choices take now."""
+def _check_room(graph: Graph, plan: Plan, frozen: Frozen) -> None:
+    """Raise Missed where the part, or a die of it, has no room for what the choices take now."""
     part = find_part(plan.part)
     if area_of(plan.resources, part) < float("inf"):
+        flow = dataflow(graph, plan.choices, plan.traffic)
+        for die, kind in lacking_on_dies(graph, plan.runs, flow, plan.traffic, part):
+            raise Missed(
+                f"die {die} of {plan.part} has {part.on_dies(kind)[die]:,} usable {kind.upper()}; what lies there in "
+                f"{frozen.path} takes more now (predicted)"
+            )
         return
     kind = next(k for k in KINDS if getattr(plan.resources, k) > getattr(part, f"usable_{k}"))
 

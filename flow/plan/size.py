@@ -102,8 +102,9 @@ def _refusal(space: Space, least: tuple[tuple[Resources, str], ...], offer: str)
     sizes = []
     for kind in KINDS:
         needed, usable = getattr(total(least), kind), getattr(part, f"usable_{kind}")
+        each = "" if part.dies == 1 else f", {part.per_die(kind):,} on each of its {part.dies} dies"
         if needed:
-            sizes.append(f"{needed:,} {kind.upper()} ({usable:,} may be used)")
+            sizes.append(f"{needed:,} {kind.upper()} ({usable:,} may be used{each})")
     largest, name = max(least, key=lambda pair: pair[0].lut)
     wishes = " with the reuse factors that are asked for" if space.reuse else ""
     return TooLarge(

@@ -48,7 +48,7 @@ def build(run: Context, *, renew: bool) -> None:
     with run.progress.step("build: solve matrices, place registers, write SystemVerilog") as tell:
         design = realize(graph, run.request, plan, revise=run.frozen is None)
         if run.frozen is not None:
-            check_built(design.plan, design.timeline, design.slowest, run.frozen)
+            check_built(graph, design.plan, design.timeline, design.slowest, run.frozen)
         _write(run, design)
         tell(
             f"{cycles_text(design.timeline.latency)}; longest segment {design.worst_ns:.3g} ns, "

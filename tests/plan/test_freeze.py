@@ -45,7 +45,7 @@ def _frozen(graph: Graph, request: Request, folder: Path) -> tuple[Frozen, Desig
 def _rebuilt(graph: Graph, request: Request, frozen: Frozen) -> Design:
     request = kept(request, frozen)
     design = realize(graph, request, frozen_plan(graph, request, frozen), revise=False)
-    check_built(design.plan, design.timeline, design.slowest, frozen)
+    check_built(graph, design.plan, design.timeline, design.slowest, frozen)
     return design
 
 
@@ -189,7 +189,7 @@ def test_cells_that_no_longer_fit_are_named(tmp_path: Path) -> None:
     full = replace(design.plan.runs[1], resources=replace(design.plan.runs[1].resources, lut=10_000))
     plan = replace(design.plan, runs=(design.plan.runs[0], full))
     with pytest.raises(Missed, match=r"node fc2: takes 10,000 LUT now"):
-        check_built(plan, design.timeline, design.slowest, frozen)
+        check_built(graph, plan, design.timeline, design.slowest, frozen)
 
 
 def test_a_timeline_without_its_plan_is_refused(tmp_path: Path) -> None:
