@@ -12,14 +12,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor, inf
 
+from flow.engines.engine import Streamed, Unrolled
 from flow.errors import Missed, UserError
 from flow.graph.graph import Graph
-from flow.latency.budget import Verdict, required_interval
+from flow.latency.budget import Origin, Verdict, required_interval
 from flow.plan.candidate import Candidate
 from flow.plan.descent import Descent, Explored
 from flow.plan.footprint import NO_LIMIT
 from flow.plan.levels import addition_ns, segment_lengths
-from flow.plan.optimum import EQUAL, Best, with_clocks
+from flow.plan.optimum import EQUAL, Best, Built, with_clocks
 from flow.plan.options import Segment, Space, space_of
 from flow.plan.pinned import check_kept, check_pins, with_depths
 from flow.plan.pins import Pins
@@ -199,9 +200,8 @@ class _Searches:
         worth = _worth([p for p in found if p.tier <= sure], goal.fixed_ns[1], least_ns)
         required = required_interval(goal.rate_hz, period_ns)
         interval = NO_LIMIT if required is None else max(required, 1)
-        step_ns = addition_ns(space) if branches(space.graph) else space.step_ns
         strict = goal.period_ns is None  # else it has no clock of its own to be longer than
-        explored = Explored(space, Segment.of(within_ns, step_ns, space.delays), interval, strict=strict)
+        explored = Explored(space, Segment.of(within_ns, self._step_ns(), space.delays), interval, strict=strict)
 
         def best(aim: Aim, cycles: int) -> Best:
             limit = "any number of cycles" if cycles >= NO_LIMIT - 1 else f"at most {cycles:,} cycles"
@@ -221,11 +221,34 @@ class _Searches:
         return [(period / high, period) for period in sorted(periods - {period for _, period in others})]
 
     def points(self) -> Iterator[Point]:
-        """Give the plans of the last length, with the asked clock or the fastest that surely closes."""
+        """Give the plans of the last length, with the asked clock or the fastest at which they are found again."""
+        goal = self.target.goal
         for best in self.lengths[-1].descent.plans:
             if best.built is not None:
-                candidate = next(with_clocks(self.space, self.target.goal, best.built))
-                yield from map(Point, _holding(with_depths(self.space, self.target.goal, candidate)))
+                clocked = replace(goal, period_ns=self._period_ns(best.built))
+                (candidate,) = with_clocks(self.space, clocked, best.built)
+                if goal.period_ns is None:
+                    clock = replace(candidate.solution.clock, origin=Origin.PREDICTED)
+                    candidate = replace(candidate, solution=replace(candidate.solution, clock=clock))
+                yield from map(Point, _holding(with_depths(self.space, goal, candidate)))
+
+    def _period_ns(self, built: Built) -> float:
+        """Return the asked period, or the one that a plan's longest segment needs.
+
+        Where it has cones, half an operation is kept, by which a cut may miss its place: without it, a search with this
+        period would cut them once more.
+        """
+        space, explored = self.space, self.lengths[-1].explored
+        if self.target.goal.period_ns is not None:
+            return self.target.goal.period_ns
+        choices = [planned.choice for planned in built.planned]
+        cones = any(isinstance(c.inner if isinstance(c, Streamed) else c, Unrolled) for c in choices)
+        half_ns = self._step_ns() / 2 if cones else 0.0
+        within_ns = max(min(built.worst_ns + half_ns, explored.segment.within_ns), built.worst_ns)
+        return round_up(within_ns * space.delays.high)
+
+    def _step_ns(self) -> float:
+        return addition_ns(self.space) if branches(self.space.graph) else self.space.step_ns
 
     def proof(self, point: Point) -> Proof:
         """Return what is proved of the area of all plans that are as fast and as sure of their clock."""
