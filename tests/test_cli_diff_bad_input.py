@@ -29,3 +29,13 @@ def test_a_name_that_is_no_utf8_stands_in_json_all_the_same(fpgaflow, built):
     done = fpgaflow("diff", Path(os.fsdecode(b"a\xff")), "b", "--json")
     assert done.status == 1
     assert json.loads(done.out)["a"] == "a\ufffd"
+
+
+def test_a_device_is_no_plan(fpgaflow, monkeypatch):
+    monkeypatch.setattr("flow.plan.compare_plans.load_plan", lambda _: pytest.fail("it was read"))
+    fpgaflow.refused("diff", "/dev/zero", "/dev/zero", names=("/dev/zero is a device or a pipe",))
+
+
+def test_a_device_is_no_timeline(fpgaflow):
+    words = ("budget", "--layers", "4-2", "--bits", "3", "--freeze", "/dev/zero")
+    fpgaflow.refused(*words, names=("--freeze", "/dev/zero is a device or a pipe"))

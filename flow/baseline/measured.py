@@ -12,7 +12,7 @@ from pydantic import ConfigDict, StringConstraints, TypeAdapter
 from flow.baseline.timing import Timing
 from flow.device.links import Boundary
 from flow.errors import UserError
-from flow.stored import check_format, load_stored
+from flow.stored import check_format, parse_stored
 
 FORMAT = 1
 LARGEST_FILE = 1 << 20
@@ -71,11 +71,15 @@ def measurement_to_json(measurement: Measurement) -> bytes:
 def load_measurement(path: Path) -> Measurement:
     """Read a file of measurements; raise UserError when it is not one."""
     try:
-        size = path.stat().st_size
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)  # the size that a device or a pipe states says nothing
     except OSError as error:
         raise UserError(f"cannot read {path} ({error.strerror}); {CURE}") from None
-    if size > LARGEST_FILE:
-        raise UserError(f"{path} has {size:,} bytes, a file of measurements at most {LARGEST_FILE:,}; {CURE}")
-    found = load_stored(_adapter(), path, "a file of measurements", CURE)
+    if len(data) > LARGEST_FILE:
+        raise UserError(f"{path} has more than the {LARGEST_FILE:,} bytes of a file of measurements; {CURE}")
+    try:
+        found = parse_stored(_adapter(), data, str(path), "a file of measurements")
+    except UserError as error:
+        raise UserError(f"{error}; {CURE}") from None
     check_format(found.format, FORMAT, path, CURE)
     return found

@@ -47,6 +47,8 @@ def _side(path: Path) -> Side:
     """Read a plan with the timeline beside it; raise UserError where that is of another plan."""
     from flow.plan.compare_plans import load_side
 
+    if not path.is_dir() and not path.is_file():
+        raise UserError(f"{path} is a device or a pipe; give a plan.json or the folder of a run")
     side = load_side(path)
     if side.timeline is not None:
         known = {edge.name for edge in side.timeline.edges}

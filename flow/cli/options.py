@@ -15,6 +15,12 @@ def _folder(_context: click.Context, _option: click.Parameter, value: str | None
     return None if value is None else Path(value)
 
 
+def _timeline(_context: click.Context, _option: click.Parameter, value: Path | None) -> Path | None:
+    if value is not None and not value.is_dir() and not value.is_file():
+        raise click.BadParameter(f"{value} is a device or a pipe; give a timeline.json or the folder of a run")
+    return value
+
+
 _OPTIONS = (
     click.option("--budget", help="Largest total latency, with a unit: 5us, 50ns."),
     click.option("--rate", help="Arrival rate that must be sustained: 40MHz."),
@@ -56,6 +62,7 @@ _OPTIONS = (
         "--freeze",
         type=click.Path(exists=True, path_type=Path),
         metavar="TIMELINE",
+        callback=_timeline,
         help="Keep the timeline of a former run (its timeline.json or folder), or name the node that breaks it.",
     ),
     click.option("--bunch-crossings", is_flag=True, help="Show the latency in LHC bunch crossings too."),

@@ -46,7 +46,12 @@ def segment_lengths(space: Space, goal: Goal, free: Sequence[float] = LENGTHS) -
     if goal.period_ns is not None:
         return (goal.period_ns / high, goal.period_ns), (goal.period_ns, goal.period_ns)
     unit = space.delays.register_ns + addition_ns(space)
-    return tuple((k * unit, round_up(max(k * unit * high, space.delays.least_period_ns))) for k in free)
+    return tuple((k * unit, sure_period_ns(space, k * unit)) for k in free)
+
+
+def sure_period_ns(space: Space, within_ns: float) -> float:
+    """Return the period at which segments of a length surely close, in ns; no clock is faster than its buffers."""
+    return round_up(max(within_ns * space.delays.high, space.delays.least_period_ns))
 
 
 def addition_ns(space: Space) -> float:

@@ -11,18 +11,19 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, floor, inf
 
+from flow.engines.engine import Streamed, Unrolled
 from flow.errors import Missed, UserError
 from flow.graph.graph import Graph
-from flow.latency.budget import Verdict, required_interval
+from flow.latency.budget import Origin, Verdict, required_interval
 from flow.plan.candidate import Candidate
-from flow.plan.clocks import segment_lengths, step_ns_of
+from flow.plan.clocks import segment_lengths, step_ns_of, sure_period_ns
 from flow.plan.descent import Descent, Explored
 from flow.plan.footprint import NO_LIMIT
-from flow.plan.optimum import EQUAL, Best, with_clocks
+from flow.plan.optimum import EQUAL, Best, Built, with_clocks
 from flow.plan.options import Segment, Space, space_of
 from flow.plan.pinned import check_kept, check_pins, with_depths
 from flow.plan.pins import Pins
-from flow.plan.planner import Target, _check_elements, _unrolled, make_plan, target_of
+from flow.plan.planner import Target, check_elements, make_plan, target_of, unrolled
 from flow.plan.program import Aim
 from flow.plan.proof import Proof
 from flow.plan.request import Request
@@ -104,9 +105,9 @@ def pareto(graph: Graph, request: Request, told: Told = lambda _: None) -> Front
     target = target_of(graph, request)
     space = space_of(graph, target.part, target.delays, request.spare, Pins.of(graph, request.pins))
     check_pins(space)
-    _check_elements(space)
+    check_elements(space)
     searches = _Searches(space, target, told)
-    unrolled = _unrolled(space, target, frugal=True) is not None
+    whole = unrolled(space, target, frugal=True) is not None
     found = [Point(candidate) for candidate in _wholly_unrolled(space, target)]
     lengths = segment_lengths(space, target.goal)
     for within_ns, period_ns in lengths:
@@ -114,7 +115,7 @@ def pareto(graph: Graph, request: Request, told: Told = lambda _: None) -> Front
         strict = target.goal.period_ns is None and within_ns < lengths[-1][0]
         searches.search(Segment.of(within_ns, step_ns_of(space), space.delays, strict=strict), period_ns, found)
         # as for the planner: logic is cut better where a network is unrolled as a whole
-        found += [point for point in searches.points() if point.candidate.folds or point.tier == 0 or not unrolled]
+        found += [point for point in searches.points() if point.candidate.folds or point.tier == 0 or not whole]
     chosen = front_of(found)
     if not chosen:
         raise _nothing(graph, request)
@@ -159,7 +160,7 @@ def _wholly_unrolled(space: Space, target: Target) -> Iterator[Candidate]:
     """Give the plans for ever smaller budgets, as the planner has them, while rate and clock hold."""
     goal, budget_ns = target.goal, None
     for _ in range(MOST_UNROLLED):
-        found = _unrolled(space, replace(target, goal=replace(goal, budget_ns=budget_ns)), frugal=True)
+        found = unrolled(space, replace(target, goal=replace(goal, budget_ns=budget_ns)), frugal=True)
         if found is None:
             return
         candidate, _ = found
@@ -209,11 +210,31 @@ class _Searches:
         self.lengths.append(_Searched(period_ns, closes, required != 0, explored, descent))
 
     def points(self) -> Iterator[Point]:
-        """Give the plans of the last length, with the asked clock or the fastest that surely closes."""
+        """Give the plans of the last length, with the asked clock or the fastest at which they are found again."""
+        goal = self.target.goal
         for best in self.lengths[-1].descent.plans:
             if best.built is not None:
-                candidate = next(with_clocks(self.space, self.target.goal, best.built))
-                yield from map(Point, _holding(with_depths(self.space, self.target.goal, candidate)))
+                clocked = replace(goal, period_ns=self._period_ns(best.built))
+                (candidate,) = with_clocks(self.space, clocked, best.built)
+                if goal.period_ns is None:
+                    clock = replace(candidate.solution.clock, origin=Origin.PREDICTED)
+                    candidate = replace(candidate, solution=replace(candidate.solution, clock=clock))
+                yield from map(Point, _holding(with_depths(self.space, goal, candidate)))
+
+    def _period_ns(self, built: Built) -> float:
+        """Return the asked period, or the one that a plan's longest segment needs.
+
+        Where it has cones, half an operation is kept, by which a cut may miss its place: without it, a search with this
+        period would cut them once more.
+        """
+        space, explored = self.space, self.lengths[-1].explored
+        if self.target.goal.period_ns is not None:
+            return self.target.goal.period_ns
+        choices = [planned.choice for planned in built.planned]
+        cones = any(isinstance(c.inner if isinstance(c, Streamed) else c, Unrolled) for c in choices)
+        half_ns = step_ns_of(space) / 2 if cones else 0.0
+        within_ns = max(min(built.worst_ns + half_ns, explored.segment.within_ns), built.worst_ns)
+        return sure_period_ns(space, within_ns)
 
     def proof(self, point: Point) -> Proof:
         """Return what is proved of the area of all plans that are as fast and as sure of their clock."""

@@ -94,9 +94,9 @@ def make_plan(graph: Graph, request: Request) -> Plan:
         return exactly(graph, request, request.latency_exact, target, make_plan)
     space = space_of(graph, target.part, target.delays, request.spare, Pins.of(graph, request.pins))
     check_pins(space)
-    _check_elements(space)
+    check_elements(space)
     frugal = target.goal.frugal
-    whole = _unrolled(space, target, frugal=frugal)
+    whole = unrolled(space, target, frugal=frugal)
     pool = [] if whole is None else [whole[0]]
     known_ns = float("inf")
     if whole is not None and whole[0].solution.verdict is Verdict.MET:
@@ -127,7 +127,7 @@ def _too_large(space: Space, pool: Sequence[Candidate]) -> UserError:
     return too_large(space)
 
 
-def _unrolled(space: Space, target: Target, *, frugal: bool) -> tuple[Candidate, float] | None:
+def unrolled(space: Space, target: Target, *, frugal: bool) -> tuple[Candidate, float] | None:
     """Return the best wholly unrolled plan and the least total in ns that any reaches, None where there is none.
 
     One has everything in LUTs, one has of each run what takes the least area; frugal: as `Candidate.rank` has it.
@@ -173,7 +173,7 @@ def _best_with_free_clock(space: Space, target: Target) -> float:
     """Return the least total in ns, at the asked rate if any clock sustains it."""
     at_rate = replace(target.goal, budget_ns=None, period_ns=None)
     for goal in (at_rate, replace(at_rate, rate_hz=None)):
-        whole = _unrolled(space, replace(target, goal=goal), frugal=False)
+        whole = unrolled(space, replace(target, goal=goal), frugal=False)
         best_ns = float("inf") if whole is None else whole[1]
         if whole is None:
             best_ns = min((c.reachable_ns for c in answers(space, goal, free=FEW).candidates), default=best_ns)
@@ -261,7 +261,7 @@ def _elements(graph: Graph) -> int:
     return sum(node.size for node in graph.nodes)
 
 
-def _check_elements(space: Space) -> None:
+def check_elements(space: Space) -> None:
     """Raise UserError where whole tensors are too large, and nothing can cross beat by beat."""
     graph, elements = space.graph, _elements(space.graph)
     if elements > MOST_ELEMENTS and not branches(graph):
@@ -274,7 +274,7 @@ def _check_elements(space: Space) -> None:
 def check_size(graph: Graph, part: Part) -> None:
     """Raise UserError when no plan of the network fits the part, whatever its latency."""
     space = space_of(graph, part, delays_of(part))
-    _check_elements(space)
+    check_elements(space)
     small = _elements(graph) <= MOST_ELEMENTS
     if small and sum(min(guess.lut for _, guess in space.cones(run)) for run in space.runs) <= part.usable_lut:
         return

@@ -125,7 +125,7 @@ def collect(found: Findings) -> Report:
             HopReport(hop.node, hop.engine, hop.cycles, hop.cycles * plan.clock.period_ns, _reason(found, hop))
             for hop in found.timeline.critical_path
         ),
-        plan=plan_report(found.graph, plan, found.timeline, _part(found)),
+        plan=plan_report(found.graph, plan, found.timeline, find_part(plan.part)),
         resources=ResourcesReport(_predicted(plan), _synthesized(found), _available(find_part(plan.part))),
         baseline=beside.baseline,
         headline=beside.headline,
@@ -222,13 +222,6 @@ def _reason(found: Findings, hop: Hop) -> str:
 def _per_node(resources: Resources) -> dict[str, int]:
     """Return what is counted per node."""
     return {kind: getattr(resources, kind) for kind in ("lut", "ff", "dsp", "bram")}
-
-
-def _part(found: Findings) -> Part:
-    """Return the part of the plan: as it was asked for, with the shell of its board, where that is known."""
-    part = find_part(found.plan.part)
-    asked = part if found.request is None else find_part(found.request.part)
-    return asked if asked.device == part.device else part
 
 
 def _predicted(plan: Plan) -> ResourceCounts:

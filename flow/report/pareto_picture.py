@@ -90,7 +90,7 @@ def _widened(axes: Any) -> None:
         more = max(1.0, (4 * low / high) ** 0.5)
         limit(low / more, high * more)
     low, high = axes.get_xlim()
-    axes.set_xlim(low / (high / low) ** 0.08, high * (high / low) ** 0.12)
+    axes.set_xlim(low / (high / low) ** 0.1, high * (high / low) ** 0.12)
 
 
 def _spread(axes: Any, points: tuple[ParetoPoint, ...]) -> list[ParetoPoint]:

@@ -4,6 +4,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -107,7 +108,7 @@ def test_a_large_file_or_none_is_refused(tmp_path):
         load_measurement(tmp_path / "none.json")
     large = tmp_path / "large.json"
     large.write_bytes(b" " * (1 << 21))
-    with pytest.raises(UserError, match="2,097,152 bytes"):
+    with pytest.raises(UserError, match="more than the 1,048,576 bytes"):
         load_measurement(large)
 
 
@@ -153,3 +154,8 @@ def test_a_median_of_nothing_has_no_factor():
     assert row.comparable
     assert factor(row, 100.0) is None
     assert headline(found, 100.0).strongest.name != row.name
+
+
+def test_a_device_without_an_end_takes_no_memory():
+    with pytest.raises(UserError, match="has more than the 1,048,576 bytes"):
+        load_measurement(Path("/dev/zero"))

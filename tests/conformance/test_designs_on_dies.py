@@ -20,6 +20,7 @@ from flow.rtl.top import write_rtl
 from flow.simulate.runner import simulate
 from flow.simulate.vectors import expected
 from flow.synth.yosys import read_sources
+from tests.benches import lint
 from tests.conformance.random_designs import RandomDesign, prove
 from tests.dies import CASES, REQUEST, Case, case, planned
 from tests.networks import vectors
@@ -42,6 +43,14 @@ def test_every_bit_and_beat_is_where_it_is_due(name: str, tmp_path: Path) -> Non
     proof = prove(drawn, tmp_path, vectors(np.random.default_rng(7), of.graph, 40))
     assert not proof.faults
     assert proof.telling
+
+
+@pytest.mark.eda
+@pytest.mark.parametrize("name", ["unrolled", "apart"])
+def test_lint_is_silent(name: str, tmp_path: Path) -> None:
+    design = designed(case(name))
+    signature = write_rtl(tmp_path, design.modules, design.signature)
+    assert not lint(tmp_path / "rtl", sorted((tmp_path / "rtl").glob("*.sv")), signature.top)
 
 
 @pytest.mark.eda

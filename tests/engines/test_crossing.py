@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from flow.device.parts import find_part
@@ -12,11 +13,13 @@ from flow.engines.dataflow import Block, Dataflow, Traffic, dataflow, only_cones
 from flow.engines.engine import Choice, Resources, Unrolled
 from flow.engines.folded import Folded
 from flow.engines.segments import Segment, segments
+from flow.engines.settled import settled_early
 from flow.engines.streamed_cost import waiting_resources
 from flow.fixed import FixedType
-from flow.graph.graph import Graph
-from flow.graph.nodes import Input, Merge, Quantize
+from flow.graph.graph import Graph, evaluate
+from flow.graph.nodes import Dense, Input, Merge, Quantize
 from tests.conformance.stream_design import SPACING, stream_graph
+from tests.folding import dense_graph
 from tests.networks import chain_graph
 from tests.streaming import by_pixels, streamed
 
@@ -181,3 +184,19 @@ def test_a_cone_before_a_converter_ends_in_a_register_of_its_own() -> None:
 
 def test_a_crossing_takes_two_registers_with_their_valid_bits() -> None:
     assert waiting_resources(Crossing("x", 5), 7, find_part("xcvu9p")) == Resources(ff=2 * (5 * 7 + 1))
+
+
+def test_what_is_early_by_nature_is_early_behind_a_crossing() -> None:
+    """The last row of weights is zero, so that the accumulators are done a step before their beats are due."""
+    dense = dense_graph(4, 3, seed=7)
+    node = dense.node("dense")
+    assert isinstance(node, Dense)
+    weights = node.weights * np.array([[1], [1], [1], [0]])
+    cut = Quantize(name="cut", label="cut", inputs=("dense",), shape=(3,), type=FixedType(20, 12))
+    graph = Graph("early", (dense.nodes[0], replace(node, weights=weights), cut), ("x",), ("cut",))
+    values = evaluate(graph, {"x": np.random.default_rng(2).integers(1, 128, (20, 4))})
+    serial = Folded.plain(("dense",), "output_serial", (4, 3), (1, 1), store="bram", multiplier="dsp")
+    flow = dataflow(graph, (serial, Unrolled(("cut",), 2)), on_dies(graph, 0, 1))
+    settled = settled_early(graph, flow, values)
+    assert set(settled.edges) == {"dense", "dense_by_3", "dense_by_3_on_die_1", "cut"}
+    assert all(flags.all() for flags in settled.edges.values())

@@ -17,18 +17,15 @@ from flow.report.collect import Findings, collect
 from flow.report.html import to_html
 from flow.report.report import Report, load_report, report_to_json
 from flow.report.terminal import print_report
-from tests.dies import REQUEST, case, planned
+from tests.dies import case, planned
 
 
-def report_of(dies: tuple[int, ...], *, part: str | None = None) -> Report:
+def report_of(dies: tuple[int, ...], *, part: str = "xcvu9p") -> Report:
     of = case("unrolled")
     of = replace(of, traffic=replace(of.traffic, dies=dies))
     plan = planned(of)
-    request = None
-    if part is not None:
-        plan, request = replace(plan, part=find_part(part).device), replace(REQUEST, part=part)
     timeline = timeline_of(of.graph, of.choices, of.traffic)
-    return collect(Findings(of.graph, plan, timeline, request=request))
+    return collect(Findings(of.graph, replace(plan, part=find_part(part).device), timeline))
 
 
 @pytest.fixture(scope="module")
