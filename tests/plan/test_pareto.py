@@ -106,7 +106,7 @@ def test_only_what_another_clock_beats_is_not_asked_for(seed):
     optimum, plans = space_of_all(seed)
     truth = best_of([(plan.cycles, rounded(plan.area)) for plan in plans])
     assert len(truth) > 3
-    known = (truth[1][0], rounded(truth[-1][1] * 0.9))
+    known = (truth[0][0] + 1, rounded(truth[-1][1] * 0.9))  # leaves the fastest alone
 
     def worth(area: float) -> int:
         return known[0] - 1 if area >= known[1] else NO_LIMIT
