@@ -400,7 +400,7 @@ def hand_written_text(name: str) -> str:
     return (resources.files("flow.engines") / "sv" / f"{name}.sv").read_text(encoding="utf-8")
 
 
-def _copied(names: set[str]) -> Iterator[tuple[str, str]]:
+def hand_written_texts(names: set[str]) -> Iterator[tuple[str, str]]:
     """Give hand-written modules, and those that they instantiate, with their texts."""
     waiting, seen = sorted(names), set[str]()
     while waiting:
@@ -423,7 +423,7 @@ def write_rtl(folder: Path, modules: tuple[Module, ...], signature: Signature) -
     if named is not None:
         texts[f"rtl/{named.name}.sv"] = print_module(named).encode()
     used = {item.module for module in modules for item in module.items if isinstance(item, Instance)}
-    for name, text in _copied(used - {module.name for module in modules}):
+    for name, text in hand_written_texts(used - {module.name for module in modules}):
         texts[f"rtl/{name}.sv"] = text.encode()
     constraints = die_constraints(modules[-1])
     if constraints is not None:

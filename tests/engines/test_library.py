@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from flow.rtl.top import hand_written_texts
 from flow.simulate.verilator import Design, build_design, find_toolchain
 from tests.benches import lint
 
@@ -135,7 +136,8 @@ def test_the_bench_sees_faults(tmp_path: Path) -> None:
 @pytest.mark.eda
 def test_lint_and_bad_parameters(tmp_path: Path) -> None:
     for path in sorted(SV.glob("*.sv")):
-        assert not lint(tmp_path, [path], path.stem)
+        files = [SV / f"{name}.sv" for name, _ in hand_written_texts({path.stem})]
+        assert not lint(tmp_path, files, path.stem)
     pins = {
         "flow_delay": ("Width", ".clk_i(c), .data_i(c), .data_o(o)"),
         "flow_interval_guard": ("Interval", ".clk_i(c), .rst_i(c), .valid_i(c), .first_o(), .overrun_o(o)"),

@@ -13,7 +13,7 @@ from flow.plan.candidate import Candidate
 from flow.plan.descent import Descent
 from flow.plan.footprint import NO_LIMIT, area_of
 from flow.plan.optimum import Built, Optimum
-from flow.plan.pareto import Front, Point, front_of, pareto
+from flow.plan.pareto import Front, Point, _worth, front_of, pareto
 from flow.plan.plan import Plan, timeline_of
 from flow.plan.planner import make_plan
 from flow.plan.request import Request
@@ -106,7 +106,7 @@ def test_only_what_another_clock_beats_is_not_asked_for(seed):
     optimum, plans = space_of_all(seed)
     truth = best_of([(plan.cycles, rounded(plan.area)) for plan in plans])
     assert len(truth) > 3
-    known = (truth[1][0], rounded(truth[-1][1] * 0.9))
+    known = (truth[0][0] + 1, rounded(truth[-1][1] * 0.9))  # leaves the fastest alone
 
     def worth(area: float) -> int:
         return known[0] - 1 if area >= known[1] else NO_LIMIT
@@ -115,6 +115,12 @@ def test_only_what_another_clock_beats_is_not_asked_for(seed):
     assert best_of([*pairs(descent), known]) == best_of([*truth, known])
     assert descent.solutions < Descent(optimum.best, NO_LIMIT, MANY, unlimited).solutions
     assert descent.unasked == 0
+
+
+def test_a_plan_is_worth_asking_for_up_to_the_cycle_before_what_is_known():
+    most = _worth([point(100, 3), point(200, 2)], 20.0, 10.0)
+    assert [most(3), most(2.5), most(2), most(1.9)] == [7, 17, 17, NO_LIMIT]
+    assert _worth([point(100, 3)], 20.0, 0.0)(3) == NO_LIMIT  # nothing is known of the clock
 
 
 def test_nothing_is_found_where_nothing_is_possible():

@@ -13,10 +13,10 @@ from flow.report.terminal import new_console
 
 def test_control_sequences_in_a_name_reach_no_terminal(monkeypatch):
     console = new_console()
-    written = io.StringIO()
-    monkeypatch.setattr(console, "file", written)
+    shown = io.StringIO()
+    monkeypatch.setattr(console, "file", shown)
     console.print("a layer \x1b[2J\x1b[31m called \u202eevil\x07")
-    said = written.getvalue()
+    said = shown.getvalue()
     assert "\x1b" not in said
     assert "\u202e" not in said
     assert "called" in said

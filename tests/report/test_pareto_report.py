@@ -84,7 +84,10 @@ def test_the_picture_has_the_budget_and_labels_and_is_reproducible(front, tmp_pa
     svg = pareto_picture(front, "svg")
     assert svg == pareto_picture(front, "svg")
     text = svg.decode()
-    assert all(word in text for word in ("budget", "clock surely closes", f"{front.points[-1].cycles:,} cycles"))
+    assert all(
+        word in text
+        for word in (">budget<", ">beyond the budget<", "clock surely closes", f"{front.points[-1].cycles:,} cycles")
+    )
     assert "budget" not in pareto_picture(replace(front, budget_ns=None), "svg").decode().replace("no budget", "")
     assert pareto_picture(front, picture_format(tmp_path / "x.png")).startswith(b"\x89PNG")
 
