@@ -23,7 +23,7 @@ LONGEST_NS = 1e6
 
 @dataclass(frozen=True, slots=True)
 class Allowed:
-    """Hold the most cycles of an inference, and the most between two, that are allowed at one clock."""
+    """Hold the most cycles of an inference, and the most between two, that are allowed at one clock; 0: none are."""
 
     cycles: int
     interval: int
@@ -36,7 +36,7 @@ class Allowed:
             cycles = floor((goal.budget_ns - goal.fixed_ns[1]) / period_ns + 1e-9)
         required = required_interval(goal.rate_hz, period_ns)
         if rate and required is not None:
-            interval = max(required, 1)
+            interval = required
         return cls(cycles, interval)
 
 

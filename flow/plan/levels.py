@@ -93,11 +93,12 @@ def _at(space: Space, goal: Goal, level: Level, free: Sequence[float], known_ns:
     lengths = segment_lengths(space, goal, free) if level.closes else ((LONGEST_NS, LONGEST_NS),)
     for within_ns, period_ns in lengths:
         allowed = Allowed.by(goal, period_ns, budget=level.budget, rate=level.rate)
+        if not allowed.interval:
+            continue  # the rate asks for a shorter period
         if least_ns < float("inf"):  # a slower clock needs fewer cycles to be as good
             allowed = replace(allowed, cycles=min(allowed.cycles, floor(least_ns / period_ns * ROUNDING)))
-        # what takes longer has its place at a slower clock
-        strict = goal.period_ns is None and within_ns < lengths[-1][0]
-        best = _searched(space, level, within_ns, allowed, strict=strict)
+        # what takes longer has its place at a slower clock, or with the asked one that it may not meet
+        best = _searched(space, level, within_ns, allowed, strict=within_ns < lengths[-1][0])
         sure = level.closes and within_ns * space.delays.high <= period_ns * (1 + 1e-9)
         proofs.append((best.proof.in_ns(period_ns) if quickest else best.proof, sure))
         if best.built is None:

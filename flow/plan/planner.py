@@ -98,12 +98,14 @@ def make_plan(graph: Graph, request: Request) -> Plan:
     frugal = target.goal.frugal
     whole = unrolled(space, target, frugal=frugal)
     pool = [] if whole is None else [whole[0]]
+    verdict = Verdict.MISSED if whole is None else whole[0].solution.verdict
     known_ns = float("inf")
-    if whole is not None and whole[0].solution.verdict is Verdict.MET:
+    if whole is not None and verdict is Verdict.MET:
         known_ns = whole[0].solution.latency.core_ns
     found = answers(space, target.goal, known_ns=known_ns)
     # a clock that only may close is surer where registers are spread over all of the logic
-    pool += [c for c in found.candidates if whole is None or c.folds or c.solution.verdict is Verdict.MET]
+    spread = verdict is Verdict.MET_IF_CLOCK_CLOSES
+    pool += [c for c in found.candidates if not spread or c.folds or c.solution.verdict is Verdict.MET]
     pool = [with_depths(space, target.goal, candidate) for candidate in pool]
     if all(candidate.area == float("inf") for candidate in pool):
         raise _too_large(space, pool)
