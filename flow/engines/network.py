@@ -16,8 +16,9 @@ class Network:
     that drive it. cones: where nodes of each cone stand among all (cell index to node; cells that are not built or that
     read another cone have none). readers: nodes that read each node. producers: per node, the cones whose edges it
     reads. elements: per cone, the nodes that drive its output edge. sources: per cone, the producing cones, None for
-    inputs of the design. leaving: cones whose edge leaves the design. bits: live bits per node. lags: per node, 1 where
-    a register of its own stands behind what it reads, else 0.
+    inputs of the design. leaving: cones whose edge leaves the network. bits: live bits per node. lags: per node, 1
+    where a register of its own stands behind what it reads, else 0. held: whether what leaves before the last is held
+    back for it, in registers behind the network; else each edge that leaves ends in a register here.
     """
 
     cones: tuple[Wiring, ...]
@@ -31,6 +32,7 @@ class Network:
     leaving: frozenset[int]
     bits: tuple[int, ...]
     lags: tuple[int, ...]
+    held: bool = True
 
     @property
     def read_on(self) -> frozenset[int]:
@@ -38,11 +40,11 @@ class Network:
         return frozenset(s for sources in self.sources for s in sources if s is not None)
 
 
-def connect(cones: tuple[Cone, ...], outputs: tuple[str, ...]) -> Network:
+def connect(cones: tuple[Cone, ...], outputs: tuple[str, ...], *, held: bool = True) -> Network:
     """Return the network of cones in topological order.
 
     An input edge is named by the cone that produces it, or else is an input of the design. outputs: edges that leave
-    the design.
+    the network. held: as `Network` has it.
     """
     wirings = tuple(wire(cone) for cone in cones)
     index = {cone.name: k for k, cone in enumerate(cones)}
@@ -65,6 +67,7 @@ def connect(cones: tuple[Cone, ...], outputs: tuple[str, ...]) -> Network:
         frozenset(index[name] for name in outputs if name in index),
         tuple(building.bits),
         tuple(int(wirings[cone].cells[cell].clocked) for cone, cell in building.owner),
+        held,
     )
 
 

@@ -100,7 +100,8 @@ def edge_stages(network: Network, depths: tuple[int, ...]) -> tuple[int, ...]:
 def _plan(network: Network, edges: tuple[int, ...]) -> Stages:
     """Return bounds for stages: every edge at its stage, everything else open."""
     last = max((edges[k] for k in network.leaving), default=0)
-    latest = tuple(edges[k] - (k in network.leaving and edges[k] == last) for k in range(len(edges)))
+    ending = {k for k in network.leaving if edges[k] == last or not network.held}
+    latest = tuple(edge - (k in ending) for k, edge in enumerate(edges))
     floors = tuple(
         max((edges[p] for p in producers), default=0) + lag
         for producers, lag in zip(network.producers, network.lags, strict=True)
@@ -186,13 +187,14 @@ def _free_depths(
             if ready > usable_ns:
                 at, ready = at + 1, delay[node]
             stage[node], offset[node] = at, ready
-        edges.append(max([start, *(stage[n] for n in network.elements[k])]))
-    needed = max((edges[k] + 1 for k in network.leaving), default=0)
+        ends = not network.held and k in network.leaving
+        edges.append(max([start, *(stage[n] + ends for n in network.elements[k])]))
+    needed = max((edges[k] + network.held for k in network.leaving), default=0)
     if total is not None and needed > total:
         return None
     last = needed if total is None else total
     for k in network.leaving - network.read_on:
-        if edges[k] + 1 == needed:
+        if edges[k] + network.held == needed:
             edges[k] = last
     starts = [max((0 if s is None else edges[s] for s in sources), default=0) for sources in network.sources]
     return tuple(edge - start for edge, start in zip(edges, starts, strict=True))

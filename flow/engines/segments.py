@@ -19,12 +19,14 @@ class Segment:
     """Name unrolled choices in topological order, by their numbers in the plan.
 
     leaving: output nodes that another engine reads or that leave the design: they need a register. crossing: of the
-    others, those that are read on another die: the crossing's first register ends what is left of them.
+    others, those that are read on another die: the crossing's first register ends what is left of them. alone: whether
+    it is all of a plan, of which outputs before the last are held back behind it.
     """
 
     numbers: tuple[int, ...]
     leaving: tuple[str, ...]
     crossing: tuple[str, ...] = ()
+    alone: bool = False
 
 
 def segments(graph: Graph, choices: tuple[Choice, ...], traffic: Traffic) -> tuple[Segment, ...]:
@@ -34,7 +36,7 @@ def segments(graph: Graph, choices: tuple[Choice, ...], traffic: Traffic) -> tup
     one that reads behind a crossing.
     """
     if only_cones(choices, traffic):
-        return (Segment(tuple(range(len(choices))), graph.outputs),)
+        return (Segment(tuple(range(len(choices))), graph.outputs, alone=True),)
     unrolled = {choice.output for choice in choices if isinstance(choice, Unrolled)}
     groups: list[list[int]] = []
     group_of: dict[str, list[int]] = {}
@@ -83,4 +85,4 @@ def lower_unrolled(graph: Graph, choices: tuple[Choice, ...], part: Part | None 
 
 def network_of(segment: Segment, cones: dict[int, Cone]) -> Network:
     """Return a segment's cells; what it reads from elsewhere comes from registers at stage 0."""
-    return connect(tuple(cones[k] for k in segment.numbers), segment.leaving)
+    return connect(tuple(cones[k] for k in segment.numbers), segment.leaving, held=segment.alone)

@@ -128,9 +128,12 @@ class _Search:
             self.flags[block.output] = early
 
     def _flags(self, name: str) -> Flags | None:
-        """Return which beats are early, all of a tensor whose elements are always the same; None for none."""
+        """Return which beats are early, all of a tensor whose elements are always the same; None for none.
+
+        One of which is known what it shows a cycle early may show something else then.
+        """
         final = self._final(name).raw
-        same = name not in self.flags and bool(np.all(final == final.reshape(-1)[0]))
+        same = name not in self.early and bool(np.all(final == final.reshape(-1)[0]))
         return np.ones(self._shape(name), dtype=bool) if same else self.flags.get(name)
 
     def _without_last_step(self, choice: Folded) -> FixedArray:

@@ -167,10 +167,10 @@ def random_depths(network: Network, rng: np.random.Generator) -> tuple[int, ...]
         k = int(rng.choice(np.flatnonzero(depths)))
         depths[k] -= 1
     while True:
-        # what leaves last ends in a register
+        # what leaves last ends in a register, as does what no register behind the network holds back
         stages = edge_stages(network, tuple(depths))
         last = max((stages[k] for k in network.leaving), default=0)
-        bare = [k for k in network.leaving if stages[k] == last and depths[k] == 0]
+        bare = [k for k in network.leaving if (stages[k] == last or not network.held) and depths[k] == 0]
         if not bare:
             return tuple(depths)
         for k in bare:

@@ -24,7 +24,8 @@ from tests.conformance.random_streams import (
 )
 from tests.conformance.shrink_stream import smallest
 
-FEW = range(12)
+FEW = (*range(12), 107)
+"""107: a merge with what is always zero, which comes in beats on its way."""
 MANY = range(1000, 1200)
 STEP = 10
 DRAWN = range(160)

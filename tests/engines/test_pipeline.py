@@ -245,3 +245,26 @@ def test_an_edge_that_leaves_and_is_read_on_needs_no_register_of_its_own() -> No
     network = connect((first, second), ("sum", "rectified"))
     placement = place(network, (0, 1), DELAYS)
     assert (placement.stage("sum"), placement.stage("rectified")) == (0, 1)
+
+
+def test_an_edge_that_another_engine_reads_ends_in_a_register_though_it_is_read_on() -> None:
+    first = adder_tree(4, 4)
+    second = Cone("rectified", (Port("sum", 1, 0, 60),), (Read(0, 0), Select(0, 0, 0)), ((0, 60), (0, 60)), (1,))
+    free = connect((first, second), ("sum", "rectified"))
+    ending = connect((first, second), ("sum", "rectified"), held=False)
+    loose, strict = place(free, (1, 1), DELAYS), place(ending, (1, 1), DELAYS)
+
+    def last_addition(placement: Placement) -> int:
+        cone = placement.cones[0]
+        cells = [cell.value for cell in cone.wiring.cells]
+        return cone.stages[cells.index(first.outputs[0])]
+
+    assert last_addition(loose) == loose.stage("sum") == 1  # it stands behind the register
+    assert (last_addition(strict), strict.stage("sum")) == (0, 1)
+    assert strict.worst_ns > loose.worst_ns + 0.1
+    with pytest.raises(ValueError, match="leave no register"):
+        place(ending, (0, 1), DELAYS)
+    # the second cone only passes bits on: the sum's register ends it too
+    assert shortest_depths(ending, DELAYS, strict.worst_ns) == (1, 0)
+    assert shortest_depths(ending, DELAYS, loose.worst_ns) == (2, 0)
+    assert shortest_depths(free, DELAYS, loose.worst_ns) == (1, 1)
