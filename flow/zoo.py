@@ -8,6 +8,7 @@ from pathlib import Path
 from flow.errors import UserError, nearest
 from flow.graph.graph import Graph
 from flow.latency.arrivals import is_file
+from flow.plan.accepted import FIELDS
 from flow.plan.request import Request, load_request
 
 REQUEST = "request.toml"
@@ -77,16 +78,33 @@ def _from_folder(folder: Path) -> Subject:
     request = load_request(folder / REQUEST)
     request = replace(request, measured=tuple(str(folder / name) for name in request.measured))
     if request.freeze is not None:
-        request = replace(request, freeze=str(folder / request.freeze))
+        request = replace(request, freeze=str(_there(folder, "freeze", request.freeze, or_folder=True)))
     if request.model is None:
         raise UserError(f"{folder / REQUEST}: the key 'model' names no file")
-    paths = [folder / request.model] + ([folder / request.vectors] if request.vectors else [])
-    for path in paths:
-        if not path.is_file():
-            raise UserError(f"{folder / REQUEST} names {path.name}, but {path} does not exist")
+    model = _there(folder, "model", request.model)
+    vectors = None if request.vectors is None else _there(folder, "vectors", request.vectors)
     if request.arrivals is not None and is_file(request.arrivals):
         request = replace(request, arrivals=str(folder / request.arrivals))
-    return _sketched(Subject(_name(folder.resolve()), paths[0], request, paths[1] if request.vectors else None))
+    return _sketched(Subject(_name(folder.resolve()), model, request, vectors))
+
+
+def _there(folder: Path, key: str, name: str, *, or_folder: bool = False) -> Path:
+    """Return the file that a request's key names, from the request's folder; raise UserError where it is none."""
+    path = folder / name
+    wanted = f"write the name of a file, for example {FIELDS[key][1]}"
+    try:
+        is_folder, is_file, exists = path.is_dir(), path.is_file(), path.exists()
+    except OSError as error:
+        no_path = f"{key} is '{name[:60]}…', which is no path ({error.strerror})"
+        raise UserError(f"{folder / REQUEST}: {no_path}; {wanted}") from None
+    if is_file or (is_folder and or_folder and name):
+        return path
+    if not name.strip():
+        raise UserError(f"{folder / REQUEST}: {key} is empty; {wanted}")
+    if not exists:
+        raise UserError(f"{folder / REQUEST} names {path.name}, but {path} does not exist")
+    what = "a folder" if is_folder else "a device or a pipe"
+    raise UserError(f"{folder / REQUEST}: {key} is '{name}', which is {what}; {wanted}")
 
 
 def _sketched(subject: Subject) -> Subject:

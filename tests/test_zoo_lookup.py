@@ -68,3 +68,33 @@ def test_a_request_may_name_the_files_of_another_folder(place, tmp_path, monkeyp
     (folder / "net" / "net.json").unlink()
     with pytest.raises(UserError, match=r"net\.json, but .* does not exist"):
         zoo.find_subject("net_folded")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "model = '.'",
+            r"model is '\.', which is a folder; write the name of a file, for example model = \"jets\.keras\"",
+        ),
+        ("model = ''", "model is empty; write the name of a file"),
+        ("model = '../ok'", r"model is '\.\./ok', which is a folder"),
+        ("model = 'gone.json'", r"names gone\.json, but .*gone\.json does not exist"),
+        ("model = '" + "x" * 5_000 + "'", "model is 'x{60}…', which is no path"),
+        ("model = '/dev/null'", "model is '/dev/null', which is a device or a pipe"),
+        (
+            "model = 'net.json'\nvectors = '../ok'",
+            r"vectors is '\.\./ok', which is a folder; .* vectors = \"test\.npz\"",
+        ),
+        ("model = 'net.json'\nvectors = ''", "vectors is empty"),
+        ("model = 'net.json'\nfreeze = ''", "freeze is empty"),
+        ("model = 'net.json'\nfreeze = '/dev/null'", "freeze is '/dev/null', which is a device or a pipe"),
+    ],
+)
+def test_a_request_names_files_that_are_there(tmp_path, text, said):
+    folder = tmp_path / "ok"
+    save(tiny_graph(), folder / "net.json")
+    (folder / "request.toml").write_text(text)
+    with pytest.raises(UserError, match=said) as error:
+        zoo.find_subject(str(folder))
+    assert str(folder / "request.toml") in str(error.value)

@@ -14,6 +14,7 @@ from flow.engines.folded import Multiplier, Order, Store
 from flow.errors import UserError, nearest
 from flow.graph.graph import Graph
 from flow.graph.nodes import Dense
+from flow.plan.accepted import Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +30,13 @@ class Pin:
     __pydantic_config__ = ConfigDict(extra="forbid")
 
     engine: Literal["unrolled", "folded", "streamed"] | None = None
-    reuse_factor: int | None = None
+    reuse_factor: Count | None = None
     order: Order | None = None
-    p: int | None = None
-    q: int | None = None
+    p: Count | None = None
+    q: Count | None = None
     store: Store | None = None
     multiplier: Multiplier | None = None
-    depth: int | None = None
+    depth: Count | None = None
     products: Literal["lut", "dsp"] | None = None
     tables: Literal["lut", "bram"] | None = None
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-import tomllib
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -13,9 +12,10 @@ from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, Validation
 
 from flow.device.links import Boundary
 from flow.device.parts import Kind
-from flow.errors import UserError, nearest
+from flow.errors import UserError
 from flow.latency.bunches import PERIOD_NS
 from flow.latency.queue import Overrun
+from flow.plan.accepted import Count, parse_toml, refuse
 from flow.plan.limits import limits_of
 from flow.plan.load import check_load, check_payload
 from flow.plan.pins import Pin
@@ -44,11 +44,16 @@ def parse_clock(text: str) -> float | None:
     """
     if text.strip().lower() == "auto":
         return None
-    multiple = re.fullmatch(r"\s*([1-9][0-9]{0,2})\s*[x×*]\s*(BC|[^x×*]*hz)\s*", text, re.IGNORECASE)
+    multiple = re.fullmatch(r"\s*([^x×*]*?)\s*[x×*]\s*(.*?)\s*", text, re.DOTALL)
     if multiple is not None:
-        bunches = multiple[2].lower() == "bc"
-        base_ns = PERIOD_NS if bunches else 1e9 / quantity(multiple[2], FREQUENCY_HZ, "clock", "6x40.079MHz")
-        return base_ns / int(multiple[1])
+        factor, base = multiple.groups()
+        if not re.fullmatch(r"[1-9][0-9]{0,2}", factor):
+            raise UserError(
+                f"clock '{text}': a multiple is a whole number from 1 to 999 of a frequency, for example 6xBC (of the "
+                "LHC's bunch clock) or 6x40MHz"
+            )
+        base_ns = PERIOD_NS if base.lower() == "bc" else 1e9 / quantity(base, FREQUENCY_HZ, "clock", "6x40.079MHz")
+        return base_ns / int(factor)
     if re.search(r"hz\s*$", text, re.IGNORECASE):
         return 1e9 / quantity(text, FREQUENCY_HZ, "clock", "200MHz, 5ns or auto")
     if not re.search(r"s\s*$", text):
@@ -93,7 +98,7 @@ class Request:
     clock: str = "auto"
     link: str = "direct"
     boundary: Boundary | None = None
-    must_beat: tuple[str, ...] = ()
+    must_beat: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
     measured: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
     spare: Annotated[tuple[Spared, ...], BeforeValidator(_listed)] = ()
     parts: Annotated[tuple[str, ...], BeforeValidator(_listed)] = ()
@@ -102,15 +107,15 @@ class Request:
     payload_in: str | None = None
     payload_out: str | None = None
     arrivals: str | None = None
-    buffer: int | None = None
+    buffer: Count | None = None
     overrun: Overrun = "wait"
-    output_buffer: int | None = None
-    latency_exact: Annotated[int | None, Field(strict=True)] = None
+    output_buffer: Count | None = None
+    latency_exact: Count | None = None
     freeze: str | None = None
-    bunch_crossings: bool = False
+    bunch_crossings: Annotated[bool, Field(strict=True)] = False
     pins: dict[str, Pin] = field(default_factory=dict)
     objective: Objective | None = None
-    limits: dict[str, int | str] = field(default_factory=dict)
+    limits: dict[str, Count | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.budget is not None:
@@ -172,18 +177,13 @@ _ADAPTER = TypeAdapter(Request)
 def load_request(path: Path) -> Request:
     """Read `request.toml`; raise UserError naming the key that is wrong."""
     try:
-        return _ADAPTER.validate_python(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UserError(f"{path} is not TOML: {error}") from None
+        content = parse_toml(path.read_text(encoding="utf-8"))
+        return _ADAPTER.validate_python(content)
+    except UnicodeDecodeError as error:
+        raise UserError(f"{path}: it is not TOML: {error}") from None
     except OSError as error:
         raise UserError(f"{path}: cannot read it ({error.strerror})") from None
     except UserError as error:
         raise UserError(f"{path}: {error}") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        if first["type"] in {"unexpected_keyword_argument", "extra_forbidden"}:
-            known = fields(Pin if first["loc"][0] == "pins" else Request)
-            last = str(first["loc"][-1])
-            raise UserError(f"{path}: unknown key '{key}'; {nearest(last, [f.name for f in known])}") from None
-        raise UserError(f"{path}: {key}: {first['msg'].removeprefix('Value error, ')}") from None
+        raise UserError(f"{path}: {refuse(error, content)}") from None

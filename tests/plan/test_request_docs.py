@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from flow.plan.accepted import FIELDS, OF_A_PIN
 from flow.plan.pins import Pin
 from flow.plan.request import Request, load_request
 
@@ -44,6 +45,9 @@ def test_every_field_is_described_once_with_its_default() -> None:
         shown, default = told[field.name][2], _default(field)
         assert NAMED.get(shown.strip("`") if shown in {"`[]`", "`{}`"} else shown, shown.strip("`")) == default
         assert len(told[field.name][4]) > 10
+        assert FIELDS[field.name] == (told[field.name][1], _code(told[field.name][3])), (
+            "a refusal says what the page does"
+        )
 
 
 @pytest.mark.parametrize("row", tuple(_rows("Fields")), ids=lambda row: row[0].strip("`"))
@@ -58,6 +62,7 @@ def test_every_field_of_a_pin_is_described_with_an_example(tmp_path: Path) -> No
     told = {_code(row[0]): row for row in _rows("Pins")}
     assert list(told) == [field.name for field in fields(Pin)]
     for name, row in told.items():
+        assert OF_A_PIN[name] == (row[1], _code(row[2])), "a refusal says what the page does"
         path = tmp_path / "request.toml"
         path.write_text(f"[pins.node]\n{_code(row[2])}\n", encoding="utf-8")
         assert getattr(load_request(path).pins["node"], name) is not None
