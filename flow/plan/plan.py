@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from flow.engines.converter import Converter
 from flow.engines.crossing import Crossing
 from flow.engines.dataflow import Traffic, dataflow
 from flow.engines.engine import Choice, Resources
+from flow.errors import UserError
 from flow.graph.graph import Graph
 from flow.latency.budget import Clock, Verdict
 from flow.latency.timeline import Timeline
@@ -22,6 +24,8 @@ from flow.stored import check_format, load_stored
 
 FORMAT = 6
 CURE = "renew it: fpgaflow build"
+MOST = 1e15
+"""Beyond all hardware: days in ns, or cells of a million chips."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,4 +123,36 @@ def load_plan(path: Path) -> Plan:
     """Read `plan.json`; raise UserError when it is not one."""
     plan = load_stored(_adapter(), path, "a plan", CURE)
     check_format(plan.format, FORMAT, path, CURE)
+    for name, value, may_be_zero in _figures(plan):
+        # JSON as Python writes it has NaN, for which no comparison holds
+        if not (0 <= value < MOST if may_be_zero else 0 < value < MOST):
+            wanted = "from 0" if may_be_zero else "above 0"
+            raise UserError(f"{path} is not a plan: {name} = {value:g} is no number {wanted} to {MOST:g}; {CURE}")
     return plan
+
+
+def _figures(plan: Plan) -> Iterator[tuple[str, float, bool]]:
+    """Give what is computed with, by its place in the file, and whether it may be zero."""
+    yield "clock.period_ns", plan.clock.period_ns, False
+    for name, asked in (("budget_ns", plan.budget_ns), ("rate_hz", plan.rate_hz)):
+        if asked is not None:
+            yield name, asked, False
+    for k, end_ns in enumerate(plan.clock.range_ns):
+        yield f"clock.range_ns.{k}", end_ns, True
+    for k, fixed_ns in enumerate(plan.fixed_ns):
+        yield f"fixed_ns.{k}", fixed_ns, True
+    if plan.best_ns is not None:
+        yield "best_ns", plan.best_ns, True
+    for k, planned in enumerate(plan.runs):
+        yield f"runs.{k}.delay_ns", planned.delay_ns, True
+        yield from _counts(f"runs.{k}", planned.resources)
+    for k, converter in enumerate(plan.converters):
+        yield from _counts(f"converters.{k}", converter.resources)
+    if plan.proof is not None:
+        yield "proof.value", plan.proof.value, True
+        yield "proof.bound", plan.proof.bound, True
+
+
+def _counts(where: str, used: Resources) -> Iterator[tuple[str, float, bool]]:
+    for kind in ("lut", "ff", "dsp", "bram", "uram"):
+        yield f"{where}.resources.{kind}", getattr(used, kind), True

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from flow.cli import cli
 from flow.engines.engine import Unrolled
+from flow.errors import UserError
 from flow.graph.graph import Graph
 from flow.latency.timeline import timeline_to_json
 from flow.plan.compare_plans import compare_plans, load_side
@@ -126,3 +127,39 @@ def test_a_plan_without_a_timeline_has_no_cycles(runs: tuple[Path, ...]) -> None
     figures = {figure.name: (figure.a, figure.b) for figure in found.figures}
     assert figures["latency"][1] is None
     assert all(engine.b is None or engine.b.ready is None for engine in found.engines)
+
+
+@pytest.mark.parametrize(
+    ("keys", "figure", "said"),
+    [
+        (("clock", "period_ns"), "-5", "clock.period_ns = -5 is no number above 0"),
+        (("clock", "period_ns"), "0", "clock.period_ns = 0 is no number above 0"),
+        (("clock", "period_ns"), "1e309", "clock.period_ns = inf is no number above 0 to 1e+15"),
+        (("clock", "period_ns"), "1e300", "clock.period_ns = 1e+300 is no number"),
+        (("clock", "range_ns", 1), "-1", "clock.range_ns.1 = -1 is no number from 0"),
+        (("budget_ns",), "NaN", "budget_ns = nan is no number above 0"),
+        (("rate_hz",), "-40e6", "rate_hz = -4e+07 is no number above 0"),
+        (("fixed_ns", 2), "NaN", "fixed_ns.2 = nan is no number from 0"),
+        (("best_ns",), "-Infinity", "best_ns = -inf is no number from 0"),
+        (("proof", "bound"), "NaN", "proof.bound = nan is no number from 0"),
+        (("proof", "value"), "-1", "proof.value = -1 is no number from 0"),
+        (("runs", 0, "delay_ns"), "NaN", "runs.0.delay_ns = nan is no number from 0"),
+        (("runs", 1, "resources", "lut"), "-1", "runs.1.resources.lut = -1 is no number from 0"),
+        (("converters", 0, "resources", "ff"), "-1", "converters.0.resources.ff = -1 is no number from 0"),
+    ],
+)
+def test_figures_that_nothing_can_have_are_no_plan(
+    runs: tuple[Path, ...], keys: tuple[str | int, ...], figure: str, said: str
+) -> None:
+    file = runs[2] / "plan.json"
+    stored = json.loads(file.read_text())
+    inner = stored
+    for key in keys[:-1]:
+        inner = inner[key]
+    assert keys[-1] in inner or isinstance(keys[-1], int)
+    inner[keys[-1]] = "FIGURE"
+    file.write_text(json.dumps(stored).replace('"FIGURE"', figure))
+    result = CliRunner().invoke(cli, ["diff", str(runs[2]), str(runs[2])])
+    assert isinstance(result.exception, UserError)
+    assert str(result.exception).startswith(f"{file} is not a plan: {said}")
+    assert str(result.exception).endswith("renew it: fpgaflow build")
