@@ -9,9 +9,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from flow.quantity import time_text
 from flow.report.market import Market, Offer, market_from_json
 from flow.report.market_picture import market_picture
-from flow.report.tables import time_text
 
 HERE = Path(__file__).parent
 ASKED = "jet_tagger --budget 5us --rate 1MHz --link ethernet10g --clock auto"

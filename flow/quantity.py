@@ -1,4 +1,4 @@
-"""Numbers with units, as people write them: `5us`, `40MHz`, `256B`."""
+"""Numbers with units, as people write them, `5us`, `40MHz`, `256B`, and as they are shown to them."""
 
 from __future__ import annotations
 
@@ -54,3 +54,11 @@ def simplest(value: float) -> Fraction:
         if abs(near - exact) <= exact * Fraction(1, 10**13):
             return near
     return exact.limit_denominator(10**8)
+
+
+def time_text(ns: float) -> str:
+    """Write a time with a unit that suits it, four significant digits."""
+    for unit, size in (("ms", 1e6), ("µs", 1e3)):
+        if ns >= size:
+            return f"{ns / size:.4g} {unit}"
+    return f"{ns:.4g} ns"

@@ -68,10 +68,17 @@ def test_the_status_follows_the_verdict(fpgaflow, here, options, verdict, status
     [
         (("--budget", "2ns"), ("best reachable total is", "above the budget", "'r' has", "core would have to shrink")),
         (("--budget", "50ns", "--link", "pcie_mmio"), ("'pcie_mmio' alone takes 890 ns of the 50 ns budget",)),
+        (
+            ("--budget", "50us", "--link", "uart:300kbaud"),
+            ("alone takes 200 µs of the 50 µs budget", "above 200 µs"),
+        ),
+        (("--budget", "2us", "--link", "xrt_mmio"), ("alone takes 10 µs of the 2 µs budget",)),
+        (("--rate", "1kHz", "--clock", "5ms"), ("One inference per 1 ms", "clock cycle of 5 ms")),
         (("--budget", "5ns", "--clock", "100MHz"), ("With this clock the total is 10 ns", "--clock auto", "reachable")),
         (("--clock", "100MHz", "--rate", "200MHz"), ("One inference per 5 ns", "clock of at most 5 ns (200 MHz)")),
         (("--rate", "5GHz"), ("One inference per 0.2 ns", "shortest period that was found")),
-        (("--clock", "1GHz"), ("No pipeline closes a clock of 1 ns", "--clock auto")),
+        (("--clock", "1GHz"), ("No design closes a clock of 1 ns", "at most 775 MHz", "--clock auto")),
+        (("--clock", "1GHz", "--part", "LFE5U-25F"), ("No pipeline closes a clock of 1 ns", "--clock auto")),
         (("--budget", "4.5ns"), ("may not close", "place and route decides")),
     ],
 )

@@ -37,8 +37,14 @@ class Asked:
 def market_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options of a comparison."""
     for option in (
-        click.option("--picture", metavar="FILE", help="Draw it: FILE.svg or .png."),
-        click.option("--csv", metavar="FILE|-", help="Write the comparison as CSV; - is standard output."),
+        click.option(
+            "--picture", metavar="FILE", help="Draw the comparison, or the front of --pareto: FILE.svg or .png."
+        ),
+        click.option(
+            "--csv",
+            metavar="FILE|-",
+            help="Write the comparison, or the front of --pareto, as CSV; - is standard output.",
+        ),
         click.option(
             "--sort",
             type=click.Choice(["latency", "price", "area"]),
@@ -63,9 +69,13 @@ def comparison(options: dict[str, Any]) -> Asked | None:
     if not asked and options["part"] is None:
         names = _requested(options)
     if not asked and not names:
-        stray = next((name for name in ("sort", "csv", "picture") if taken[name] is not None), None)
+        if taken["sort"] is not None:
+            raise UserError("--sort belongs to a comparison: give --all-parts or --parts a,b with it")
+        stray = next((name for name in ("csv", "picture") if taken[name] is not None), None)
         if stray is not None:
-            raise UserError(f"--{stray} belongs to a comparison: give --all-parts or --parts a,b with it")
+            raise UserError(
+                f"--{stray} belongs to a comparison or a front: give --all-parts, --parts a,b or --pareto with it"
+            )
         return None
     stray = first_given(options, _OF_ONE)
     if stray is not None:

@@ -131,8 +131,9 @@ class Link:
     """Describe how data reach and leave the core.
 
     boundaries: what a latency through this link spans; the first is meant when none is asked for. not_included: what a
-    real design adds and nobody has published. needs_processor: on the chip, beside the fabric. only_of: the one thing
-    that the figures hold for, "" where they hold for all that have what the link needs.
+    real design adds and nobody has published. by_definition: the figures follow from what the link is, and none was
+    published. needs_processor: on the chip, beside the fabric. only_of: the one thing that the figures hold for, ""
+    where they hold for all that have what the link needs.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -142,6 +143,7 @@ class Link:
     boundaries: tuple[Boundary, ...]
     needs_transceivers: bool
     not_included: tuple[str, ...]
+    by_definition: bool = False
     needs_processor: bool = False
     only_of: str = ""
     inward: Way | None = None

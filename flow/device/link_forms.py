@@ -52,7 +52,16 @@ def serial_link(text: str) -> Link:
         grade="D",
     )
     title = f"serial line, {bits} bits a byte, from the first bit of the input to the last bit of the result"
-    return Link(name, title, ("wire_to_wire",), needs_transceivers=False, not_included=missing, inward=way, outward=way)
+    return Link(
+        name=name,
+        title=title,
+        boundaries=("wire_to_wire",),
+        needs_transceivers=False,
+        not_included=missing,
+        by_definition=True,
+        inward=way,
+        outward=way,
+    )
 
 
 def _short(hertz: float, unit: str) -> str:

@@ -9,6 +9,7 @@ from flow.latency.budget import Origin, Verdict, required_interval
 from flow.latency.timeline import Timeline
 from flow.plan.plan import Plan, Planned
 from flow.plan.solve import Solution
+from flow.quantity import time_text
 
 
 def limiter_of(planned: tuple[Planned, ...], timeline: Timeline) -> str:
@@ -65,7 +66,7 @@ def _on_clock(plan: Plan, solution: Solution) -> str:
     free = (
         ""
         if plan.reachable_ns == float("inf")
-        else f", or for --clock auto, with which {plan.reachable_ns:.4g} ns are reachable"
+        else f", or for --clock auto, with which {time_text(plan.reachable_ns)} are reachable"
     )
     buffers_ns = delays_of(find_part(plan.part)).least_period_ns
     if period * (1 + 1e-9) < buffers_ns:
@@ -87,15 +88,19 @@ def _on_rate(plan: Plan, timeline: Timeline) -> str:
     if required:
         busy = max(timeline.edges, key=lambda edge: edge.busy)
         return (
-            f"One inference per {needed:.4g} ns leaves {required:,} cycles of {period:.4g} ns; '{busy.name}' "
+            f"One inference per {time_text(needed)} leaves {required:,} cycles of {time_text(period)}; '{busy.name}' "
             f"({busy.engine}) is busy for {busy.busy:,} with each. No shorter one was found that "
             f"fits the part: a larger part, fewer bits, or a rate of at most {1e3 / (busy.busy * period):.4g} MHz."
         )
     if plan.clock.origin is Origin.ASKED:
-        cure = f"ask for a clock of at most {needed:.4g} ns ({1e3 / needed:.4g} MHz), or for a lower rate"
+        cure = f"ask for a clock of at most {time_text(needed)} ({1e3 / needed:.4g} MHz), or for a lower rate"
     else:
-        cure = f"the shortest period that was found on {plan.part} is {period:.4g} ns; fewer bits or a faster part help"
-    return f"One inference per {needed:.4g} ns cannot be sustained with one per clock cycle of {period:.4g} ns: {cure}."
+        shortest = f"the shortest period that was found on {plan.part} is {time_text(period)}"
+        cure = f"{shortest}; fewer bits or a faster part help"
+    return (
+        f"One inference per {time_text(needed)} cannot be sustained with one per clock cycle of {time_text(period)}: "
+        f"{cure}."
+    )
 
 
 def _on_budget(plan: Plan, solution: Solution, limiter: str) -> str:
@@ -105,21 +110,21 @@ def _on_budget(plan: Plan, solution: Solution, limiter: str) -> str:
     core = plan.budget_ns - fixed
     if core <= 0:
         return (
-            f"Link '{plan.link}' alone takes {fixed:.4g} ns of the {plan.budget_ns:.4g} ns budget: another link or "
-            f"a budget above {plan.reachable_ns:.4g} ns is needed."
+            f"Link '{plan.link}' alone takes {time_text(fixed)} of the {time_text(plan.budget_ns)} budget: another "
+            f"link or a budget above {time_text(plan.reachable_ns)} is needed."
         )
     if plan.reachable_ns <= plan.budget_ns and not solution.clock.may_close:
         return ""  # a clock that closes is what it takes
     if plan.reachable_ns <= plan.budget_ns:
         return (
-            f"With this clock the total is {total:.4g} ns, {total - plan.budget_ns:.3g} ns above the budget; with "
-            f"--clock auto {plan.reachable_ns:.4g} ns are reachable."
+            f"With this clock the total is {time_text(total)}, {time_text(total - plan.budget_ns)} above the budget; "
+            f"with --clock auto {time_text(plan.reachable_ns)} are reachable."
         )
     best = plan.reachable_ns
     return (
-        f"The best reachable total is {best:.4g} ns, {best - plan.budget_ns:.3g} ns above the budget; {limiter}. The "
-        f"core would have to shrink from {best - fixed:.4g} to {core:.4g} ns: fewer bits, a smaller or sparser layer, "
-        f"or a {_cure(plan)} part."
+        f"The best reachable total is {time_text(best)}, {time_text(best - plan.budget_ns)} above the budget; "
+        f"{limiter}. The core would have to shrink from {time_text(best - fixed)} to {time_text(core)}: fewer bits, a "
+        f"smaller or sparser layer, or a {_cure(plan)} part."
     )
 
 

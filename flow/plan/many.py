@@ -29,8 +29,9 @@ LEAST_BATCHES = 3
 def planned_by(part: Part) -> object:
     """Return all of a part that a plan depends on: parts for which it is equal have the same plan.
 
-    Left out are the names that are only shown, the sources, what place and route alone wants, and the speed grade,
-    for which the delays stand. A field that is new counts until it is named here.
+    Left out are the names that are only shown, the sources, what place and route alone wants, the processor beside the
+    fabric, by which links are only judged, and the speed grade, for which the delays stand. A field that is new counts
+    until it is named here.
     """
     return (
         replace(
@@ -43,6 +44,7 @@ def planned_by(part: Part) -> object:
             aliases=(),
             slr=part.dies,
             transceivers=None,
+            processor=None,
             nextpnr_device=None,
             nextpnr_package=None,
             provenance=(),

@@ -5,8 +5,9 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from flow.quantity import time_text
 from flow.report.baselines import BaselineReport, HeadlineReport
-from flow.report.tables import table, time_text
+from flow.report.tables import table
 
 UNKNOWN = "unknown"
 

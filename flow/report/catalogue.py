@@ -10,7 +10,8 @@ from flow.device.delays import delays_of, has_delays
 from flow.device.links import CUSTOM_FORM, SERIAL_FORMS, Link, links
 from flow.device.parts import find_part, parts
 from flow.plan.request import Request
-from flow.report.tables import table, time_text
+from flow.quantity import time_text
+from flow.report.tables import table
 
 WIDE = {"family": 96, "device": 118}  # characters of a terminal in which a column has room
 UNKNOWN = "unknown"  # no source gives it

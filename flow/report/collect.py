@@ -17,8 +17,10 @@ from flow.latency.budget import Latency, Origin, Verdict, judge, latency_of, req
 from flow.latency.bunches import bunch_crossings
 from flow.latency.timeline import Hop, Timeline
 from flow.plan.plan import Plan
+from flow.plan.planner import payloads
 from flow.plan.request import Request
 from flow.plan.sensitivity.figures import Sensitivity
+from flow.quantity import time_text
 from flow.report.baselines import baselines
 from flow.report.contract import contract_of
 from flow.report.dies import die_notes
@@ -44,6 +46,7 @@ from flow.report.report import (
     TimelineReport,
 )
 from flow.report.vendor import vendor_report
+from flow.report.wire import fixed_origin, wire_notes
 from flow.simulate.result import SimulationResult
 from flow.synth.result import RoutingResult, SynthesisResult
 
@@ -109,7 +112,7 @@ def collect(found: Findings) -> Report:
             total_ns=latency.total_ns,
             best_ns=plan.best_ns,
             origin=Origin.PREDICTED if simulated is None else Origin.SIMULATED,
-            fixed_origin=Origin.ASKED if link.given else Origin.PUBLISHED,
+            fixed_origin=fixed_origin(link),
             fixed_source=link.source,
             bunch_crossings=bunch_crossings(latency.core_ns, latency.total_ns, plan.clock.period_ns)
             if found.request is not None and found.request.bunch_crossings
@@ -179,7 +182,7 @@ def _advice(found: Findings, verdict: Verdict, latency: Latency) -> str:
         )
     if latency.cycles != found.timeline.latency:
         said.append(
-            f"The hardware was simulated at {latency.cycles} cycles and {latency.total_ns:.4g} ns, where "
+            f"The hardware was simulated at {latency.cycles} cycles and {time_text(latency.total_ns)}, where "
             f"{found.timeline.latency} cycles were predicted: fpgaflow build renews it."
         )
     return " ".join(said)
@@ -276,6 +279,8 @@ def _notes(found: Findings) -> tuple[str, ...]:
     notes += payload_notes(found.request, found.graph)
     link = find_link(found.plan.link)
     notes += frame_notes(found.request, found.graph, link)
+    if found.request is not None:
+        notes += wire_notes(link, found.plan.rate_hz, payloads(found.graph, found.request))
     if link.not_included:
         notes.append(f"Link {link.name} leaves out: {', '.join(link.not_included)}.")
     return tuple(dict.fromkeys(notes))

@@ -20,7 +20,8 @@ from flow.percentiles import NAMED, bounds, percentile
 from flow.plan.plan import Plan
 from flow.plan.planner import payload_bytes, payloads
 from flow.plan.request import Request
-from flow.report.tables import cycles_text, table, time_text
+from flow.quantity import time_text
+from flow.report.tables import cycles_text, table
 
 CURVE_POINTS = 120
 UNENDING = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from math import ceil, floor, log10
 
+from flow.quantity import time_text
 from flow.report.load import LoadReport
-from flow.report.tables import time_text
 
 WIDTH, HEIGHT = 720, 310
 LEFT, RIGHT, TOP, BOTTOM = 70, 30, 50, 50

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from flow.errors import MissingTool, UserError
+from flow.quantity import time_text
 from flow.report.market import Market, Offer, Standing
-from flow.report.tables import time_text
 
 COLOURS = {Standing.MET: "#1a7f37", Standing.MET_IF_CLOCK_CLOSES: "#bf8700", Standing.MISSED: "#cf222e"}
 WORDS = {
@@ -35,7 +35,7 @@ def market_picture(market: Market, kind: str) -> bytes:
     rows = [offer for offer in market.parts if offer.latency is not None]
     if not rows:
         raise UserError("there is no picture: no part of the comparison has a latency (the table says why)")
-    plt = _matplotlib()
+    plt = pyplot()
     with plt.rc_context({"svg.hashsalt": "fpgaflow", "svg.fonttype": "none", "font.size": 9}):
         figure, axes = plt.subplots(figsize=(9, 1.6 + 0.22 * len(rows)), layout="constrained")
         _draw(axes, market, rows)
@@ -45,7 +45,8 @@ def market_picture(market: Market, kind: str) -> bytes:
     return out.getvalue()
 
 
-def _matplotlib() -> Any:
+def pyplot() -> Any:
+    """Return matplotlib's pyplot, which draws into files only; raise MissingTool where it is not installed."""
     try:
         import matplotlib as mpl
 

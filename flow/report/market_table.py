@@ -8,8 +8,9 @@ from rich.console import Console
 from rich.text import Text
 
 from flow.device.boards import Price
+from flow.quantity import time_text
 from flow.report.market import Market, Offer, Standing
-from flow.report.tables import table, time_text
+from flow.report.tables import table
 
 WORDS = {
     Standing.MET: ("met", "bold green"),

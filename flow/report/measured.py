@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from flow.baseline.measured import Measurement
-from flow.report.tables import table, time_text
+from flow.quantity import time_text
+from flow.report.tables import table
 
 
 def print_measurement(found: Measurement, path: Path, console: Console) -> None:

@@ -15,6 +15,7 @@ from flow.graph.graph import Graph
 from flow.latency.budget import Clock, Origin, Verdict, required_interval
 from flow.latency.timeline import Timeline
 from flow.plan.plan import Plan
+from flow.quantity import time_text
 from flow.report.clock_reason import clock_reason
 from flow.report.market import (
     KINDS,
@@ -26,7 +27,7 @@ from flow.report.market import (
     Use,
     Utilization,
 )
-from flow.report.tables import time_text
+from flow.report.wire import fixed_origin
 
 STANDINGS = {
     Verdict.MET: Standing.MET,
@@ -90,7 +91,7 @@ def planned_offer(offer: Offer, graph: Graph, outcome: tuple[Plan, Timeline], li
         origin=Origin.PREDICTED,
         fixed_ns=fixed_ns,
         fixed_range_ns=(least, most),
-        fixed_origin=Origin.ASKED if link.given else Origin.PUBLISHED,
+        fixed_origin=fixed_origin(link),
         total_ns=core_ns + fixed_ns,
         total_range_ns=(core_range[0] + least, core_range[1] + most),
         best_ns=plan.best_ns,

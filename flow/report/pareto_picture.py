@@ -6,10 +6,11 @@ import io
 from typing import Any
 
 from flow.latency.budget import Verdict
-from flow.report.market_picture import _matplotlib
+from flow.quantity import time_text
+from flow.report.market_picture import pyplot
 from flow.report.pareto import Closing, Pareto, ParetoPoint
 from flow.report.pareto_table import GROUPS, engines_text, missing_text
-from flow.report.tables import cycles_text, time_text
+from flow.report.tables import cycles_text
 
 COLOURS: dict[Closing, str] = {"surely": "#1a7f37", "by_nominal_delays": "#bf8700", "perhaps": "#cf222e"}
 WIDTH, HEIGHT, DPI = 9.0, 5.6, 150
@@ -28,7 +29,7 @@ CLEAR = (0.22, 0.038)
 
 def pareto_picture(pareto: Pareto, kind: str) -> bytes:
     """Return the picture as svg or png; raise MissingTool where matplotlib is not installed."""
-    plt = _matplotlib()
+    plt = pyplot()
     with plt.rc_context({"svg.hashsalt": "fpgaflow", "svg.fonttype": "none", "font.size": 9}):
         figure, axes = plt.subplots(figsize=(WIDTH, HEIGHT), layout="constrained")
         _draw(axes, pareto)

@@ -6,8 +6,9 @@ from rich.console import Console
 from rich.text import Text
 
 from flow.latency.budget import Verdict
+from flow.quantity import time_text
 from flow.report.pareto import Closing, Pareto, ParetoEngine, ParetoPoint
-from flow.report.tables import table, time_text
+from flow.report.tables import table
 
 WORDS = {
     Verdict.MET: ("met", "green"),

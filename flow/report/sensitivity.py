@@ -9,7 +9,8 @@ from rich.text import Text
 from flow.plan.onchip import OnChip
 from flow.plan.sensitivity.figures import Delta, Figures, Outcome, Sensitivity, Variation
 from flow.plan.sensitivity.limits import signed
-from flow.report.tables import table, time_text
+from flow.quantity import time_text
+from flow.report.tables import table
 
 BAR = 20  # characters of the longest bar
 _VERDICT = {"met": ("met", "green"), "missed": ("missed", "red"), "met_if_clock_closes": ("if closes", "yellow")}

@@ -19,14 +19,6 @@ def table(*columns: str, title: str, right: tuple[int, ...] = (), whole: tuple[i
     return made
 
 
-def time_text(ns: float) -> str:
-    """Write a time with a unit that suits it, four significant digits."""
-    for unit, size in (("ms", 1e6), ("µs", 1e3)):
-        if ns >= size:
-            return f"{ns / size:.4g} {unit}"
-    return f"{ns:.4g} ns"
-
-
 def cycles_text(cycles: int) -> str:
     """Write a number of cycles."""
     return f"{cycles:,} cycle{'' if cycles == 1 else 's'}"

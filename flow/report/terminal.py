@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from flow.latency.budget import Verdict
+from flow.quantity import time_text
 from flow.report.beside import beside
 from flow.report.console import PlainConsole
 from flow.report.contract import contract_rows
@@ -20,7 +21,7 @@ from flow.report.planned import EngineReport
 from flow.report.report import LatencyReport, Report, ResourceCounts
 from flow.report.sensitivity import render_sensitivity
 from flow.report.streams import is_streamed, streams
-from flow.report.tables import cycles_text, table, time_text
+from flow.report.tables import cycles_text, table
 from flow.report.vendor import vendor_table
 
 _VERDICT = {

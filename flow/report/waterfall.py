@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from html import escape
 
 from flow.latency.budget import Origin
+from flow.quantity import time_text
 from flow.report.beside import factor_text
 from flow.report.report import Report
-from flow.report.tables import time_text
 
 WIDTH, LEFT, RIGHT = 960, 330, 130  # of the picture, and of what stands beside the bars
 BAR, GAP, HEAD = 16, 6, 30

@@ -19,6 +19,7 @@ from flow.plan.size import TooLarge
 from flow.progress import Progress
 from flow.report.market import FORMAT, Market, Offer, Sort, Standing, ordered
 from flow.report.offers import planned_offer, smallest_use, unchecked
+from flow.report.wire import wire_limits
 from flow.steps.chosen import chosen
 from flow.steps.context import Context, Options, open_context
 from flow.steps.convert import graph_of
@@ -124,7 +125,8 @@ def compared(
             "parts at once (--parts), or allow fewer processors (taskset -c 0)"
         ) from None
     _check_request(outcomes.values())
-    offers = tuple(_offer(graph, link, item, outcomes.get(item.name)) for item in items)
+    limits = wire_limits(link, request.rate_hz, (inward, outward))
+    offers = tuple(_offer(graph, link, item, outcomes.get(item.name), limits) for item in items)
     return Market(
         format=FORMAT,
         model=graph.name,
@@ -150,7 +152,8 @@ def _check_request(outcomes: Iterable[Outcome]) -> None:
             raise outcome
 
 
-def _offer(graph: Graph, link: Link, item: Item, outcome: Outcome | None) -> Offer:
+def _offer(graph: Graph, link: Link, item: Item, outcome: Outcome | None, limits: tuple[str, ...]) -> Offer:
+    """Return a row; limits: what its verdict does not count of the link."""
     part, board = item.part, item.board
     offer = Offer(
         part=part.name if board is not None or part.device in {p.device for p in parts()} else part.device,
@@ -167,7 +170,7 @@ def _offer(graph: Graph, link: Link, item: Item, outcome: Outcome | None) -> Off
         utilization=None,
         clock=None,
         price=None if board is None else board.price,
-        unchecked=unchecked(part, board, link),
+        unchecked=(*unchecked(part, board, link), *limits),
     )
     beyond = _beyond(link, part)
     if beyond is not None:

@@ -178,6 +178,22 @@ def test_parts_that_differ_in_counts_or_speed_do_not_share(one, other):
     assert planned_by(find_part(one)) != planned_by(find_part(other))
 
 
+@pytest.mark.parametrize("processor", [None, True, False])
+def test_a_processor_beside_the_fabric_changes_no_plan(processor):
+    part = find_part("xczu3eg")
+    assert part.processor is True
+    assert planned_by(replace(part, processor=processor)) == planned_by(part)
+
+
+def test_the_help_of_what_is_written_names_both_that_can_be(fpgaflow):
+    shown = " ".join(fpgaflow("budget", "--help").out.split())
+    for text in (
+        "Write the comparison, or the front of --pareto, as CSV",
+        "Draw the comparison, or the front of --pareto",
+    ):
+        assert text in shown
+
+
 def test_nothing_is_planned_twice(monkeypatch):
     planned = []
 
@@ -396,7 +412,9 @@ def test_a_request_may_name_the_parts(fpgaflow, tmp_path):
         (("--parts", "u250", "--all-parts"), ("give one of them",)),
         (("--parts", " , "), ("--parts names no part",)),
         (("--parts", "u251"), ("unknown part 'u251'", "u250")),
-        (("--sort", "price"), ("--sort belongs to a comparison",)),
+        (("--sort", "price"), ("--sort belongs to a comparison: give --all-parts or --parts a,b",)),
+        (("--csv", "x.pdf"), ("--csv belongs to a comparison or a front", "--parts a,b or --pareto")),
+        (("--picture", "x.pdf"), ("--picture belongs to a comparison or a front", "--parts a,b or --pareto")),
         (("--csv", "-", "--json", "--parts", "u250"), ("--csv - and --json",)),
         (("--picture", "x.pdf", "--parts", "u250"), ("x.pdf", ".svg or .png")),
     ],

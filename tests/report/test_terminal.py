@@ -15,11 +15,12 @@ from flow.latency.budget import Verdict
 from flow.plan.plan import timeline_of
 from flow.plan.planner import make_plan
 from flow.plan.request import Request
+from flow.quantity import time_text
 from flow.report.catalogue import print_boards, print_links, print_models, print_parts
 from flow.report.collect import Findings, collect
 from flow.report.html import to_html
 from flow.report.report import Report
-from flow.report.tables import cycles_text, time_text
+from flow.report.tables import cycles_text
 from flow.report.terminal import PLAIN_WIDTH, new_console, print_report
 from flow.synth.result import RoutingResult
 from flow.zoo import zoo_requests
