@@ -11,6 +11,8 @@ from flow.plan.sensitivity.limits import signed
 WIDTH, LEFT, MIDDLE, RIGHT = 960, 250, 70, 45
 HEAD, ROW, BAR, FOOT = 74, 30, 9, 42
 MOST_ROWS = 18
+NOTHING = 1e-6
+"""A change below this is what floating-point numbers leave of none."""
 MORE, LESS = ("#c05a1e", "#e3b495"), ("#1f6f9f", "#94bdd4")
 """Colours of all else kept, and of planned anew."""
 GREY = "#555555", "#b5b5b5"
@@ -78,20 +80,21 @@ def _bars(
 ) -> list[str]:
     """Draw the bars of one line, the longest first so that none hides another, with the numbers at the far ends.
 
-    scale: pixels for one, and the most that a bar may have; one that would be longer has » behind its number.
+    scale: pixels for one, and the most that a bar may have; one that would be longer has » behind its number. What is
+    too short to be seen is drawn a pixel wide, and its number says how short it is.
     """
     parts = []
     ends: dict[bool, float] = {}
     for is_more, value in sorted(moves, key=lambda move: -abs(move[1])):
-        width = min(abs(value) * scale[0], scale[1])
-        if width < 0.5:
+        if abs(value) < NOTHING:
             continue
+        width = max(min(abs(value) * scale[0], scale[1]), 1.0)
         x = centre if value > 0 else centre - width
         colour = (MORE if is_more else LESS)[sense]
         parts.append(f'<rect x="{x:.1f}" y="{top}" width="{width:.1f}" height="{BAR}" fill="{colour}"/>')
         ends.setdefault(value > 0, value)
     for right, value in ends.items():
-        end = min(abs(value) * scale[0], scale[1]) + 3
+        end = max(min(abs(value) * scale[0], scale[1]), 1.0) + 3
         x, anchor = (centre + end, "start") if right else (centre - end, "end")
         number = signed(round(value) if abs(value) >= 1000 else float(f"{value:.3g}"))
         number += " »" if abs(value) * scale[0] > scale[1] * 1.001 else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -246,7 +247,7 @@ def varied(text: str, *, retrain: bool = False, what="reuse", sense="replanned",
     outcome = found(replace(BASE, **changes), BASE)
     none = Outcome()
     built, anew = (outcome, none) if sense == "as_built" else (none, outcome)
-    return Variation(what, "n", text, retrain, built, anew)
+    return Variation(what, "n", text, f"to {text}", retrain, built, anew)
 
 
 def area(figures: Figures) -> float:
@@ -275,7 +276,7 @@ def test_the_cheapest_of_all_that_are_faster_wins_and_the_target_is_the_next_fas
         varied("no room", total_ns=10.0, lut=10, fits=False),
         varied("misses", total_ns=10.0, lut=10, verdict=Verdict.MISSED),
     )
-    assert text == "the cheapest way to 190 ns is B, planned anew: −50 ns for +100 LUT and +1 DSP."
+    assert text == "the cheapest way to 190 ns is to B, planned anew: −50 ns for +100 LUT and +1 DSP."
 
 
 def test_a_missed_budget_is_the_target():
@@ -287,18 +288,52 @@ def test_a_missed_budget_is_the_target():
         varied("B", total_ns=150.0, lut=2000),
         varied("C", total_ns=160.0, lut=1500, sense="as_built", verdict=Verdict.MET_IF_CLOCK_CLOSES),
     )
-    assert text == "the cheapest way to 180 ns is C, all else kept: −40 ns for +500 LUT, if its clock closes."
+    assert text == "the cheapest way to 180 ns is to C, all else kept: −40 ns for +500 LUT, if its clock closes."
 
 
 def test_a_network_that_must_be_trained_again_has_an_alternative_beside_it():
-    two = varied("fewer bits", total_ns=190.0, lut=800, retrain=True), varied("A", total_ns=180.0, lut=1500)
+    two = varied("take fewer bits", total_ns=190.0, lut=800, retrain=True), varied("A", total_ns=180.0, lut=1500)
     text = said(plan_of(budget_ns=300.0), BASE, *two)
     assert text == (
-        "the cheapest way to 190 ns is fewer bits, planned anew: −10 ns for −200 LUT (it must be trained again); with "
-        "the network as it is, A, planned anew: −20 ns for +500 LUT."
+        "the cheapest way to 190 ns is to take fewer bits, planned anew: −10 ns for −200 LUT (the network must be "
+        "trained again); the cheapest that leaves it as it is, is to A, planned anew: −20 ns for +500 LUT."
     )
     alone = said(plan_of(budget_ns=300.0), BASE, two[0])
     assert alone.endswith("; none that was computed leaves the network as it is.")
+
+
+def test_a_tighter_budget_is_not_said_to_be_planned_anew():
+    text = said(plan_of(budget_ns=300.0), BASE, varied("plan for a budget of 180 ns", what="budget", total_ns=180.0))
+    assert text == "the cheapest way to 180 ns is to plan for a budget of 180 ns: −20 ns for no LUT more."
+
+
+WORDS = {
+    "clock": r"to ask for a clock of [\d.]+ instead of [\d.]+ MHz",
+    "budget": r"to plan for a budget of [\d.]+ ns",
+    "link": r"to take link \w+ instead of ethernet10g",
+    "weight_bits": r"to give the weights of \w+ (1 bit|[02-9]\d* bits) instead of \d+",
+    "activation_bits": r"to give the results of \w+ (1 bit|[02-9]\d* bits) instead of \d+",
+    "reuse": r"to give \w+ a reuse factor of \d+ instead of \d+",
+    "store": r"to keep the weights of \w+ in (flip-flops|LUT memory|block RAM) instead of (flip-flops|LUT memory|block "
+    r"RAM)",
+}
+"""What a sentence says of each kind of variation."""
+
+
+def test_each_kind_of_variation_is_something_to_do(studied):
+    linked = Request(part="xcvu9p", clock="250MHz", link="ethernet10g")
+    narrow = dense_network(6, 4, bits=2)
+    changes = tuple(Varied(narrow, linked, make_plan(narrow, linked), ("layer 0",))._changes(studied.base))
+    told = {(v.what, v.change, v.words) for v in studied.variations} | {(c.what, c.text, c.words) for c in changes}
+    assert {what for what, *_ in told} == set(WORDS)
+    for what, change, words in told:
+        assert re.fullmatch(WORDS[what], words), words
+        short = change.replace("→", "").split()
+        assert {word for word in short if word[0].isdigit()} <= set(words.replace(",", "").split()), (change, words)
+    assert any(" 1 bit instead of 2" in words for *_, words in told)
+    for v in (v for v in studied.variations if v.what in {"clock", "reuse", "weight_bits"}):
+        old, new = re.findall(r"[\d.]+", v.change.removeprefix(v.where))
+        assert f"{new} {'bits ' if v.what == 'weight_bits' else ''}instead of {old}" in v.words
 
 
 def test_where_nothing_helps_that_is_said():

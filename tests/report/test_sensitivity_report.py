@@ -16,7 +16,7 @@ from flow.graph.store import to_json
 from flow.plan.plan import timeline_of
 from flow.plan.planner import make_plan
 from flow.plan.request import Request
-from flow.plan.sensitivity.figures import Outcome
+from flow.plan.sensitivity.figures import Outcome, Variation
 from flow.plan.sensitivity.study import study
 from flow.report.collect import Findings, collect
 from flow.report.html import to_html
@@ -96,6 +96,26 @@ def test_bars_are_as_long_as_what_they_stand_for(report):
     assert len(bars) == 2
     assert bars[0][1] == pytest.approx(2 * bars[1][1], abs=0.2)
     assert bars[1][0] + bars[1][1] == pytest.approx(bars[0][0], abs=0.2)  # one to the right, one to the left of zero
+
+
+def test_a_bar_too_short_to_be_seen_has_its_number(report):
+    first = report.sensitivity.variations[0]
+    assert first.what == "clock"
+
+    def moved(change: str, ns: float, lut: int) -> Variation:
+        by = replace(first.as_built.delta, ns=ns, lut=lut)
+        built = replace(first.as_built, delta=by)
+        return replace(first, what="store", change=change, as_built=built, replanned=Outcome())
+
+    none = 0.1 + 0.2 - 0.3
+    varied = (moved("large", 90_000.0, 40_000), moved("small", -0.25, 3), moved("area", none, -7))
+    root = ET.fromstring(tornado(replace(report.sensitivity, variations=varied)))
+    numbers = [e.text for e in root.iter() if e.tag.endswith("text") and e.attrib.get("font-size") == "9.5"]
+    assert numbers == ["+90,000", "+40,000", "−0.25", "+3", "−7"]
+    bars = [e.attrib for e in root.iter() if e.tag.endswith("rect") and e.attrib.get("height") == "9"]
+    assert [float(bar["width"]) for bar in bars[2:]] == [1.0, 1.0, 1.0]
+    zero = float(bars[0]["x"])
+    assert float(bars[2]["x"]) == pytest.approx(zero - 1.0, abs=0.11)
 
 
 def test_it_is_computed_where_it_is_asked_for_and_kept_with_the_hardware(tmp_path: Path, fpgaflow: Command):

@@ -61,13 +61,14 @@ class Outcome:
 class Variation:
     """Give one change and what comes of it in both senses.
 
-    where: the node, the link or the clock. change: in words. retrain: whether the network becomes another, whose
-    accuracy is not known here.
+    where: the node, the link or the clock. change: in short. words: what is to be done, as a sentence has it. retrain:
+    whether the network becomes another, whose accuracy is not known here.
     """
 
     what: What
     where: str
     change: str
+    words: str
     retrain: bool
     as_built: Outcome
     replanned: Outcome

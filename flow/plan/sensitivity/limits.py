@@ -126,11 +126,11 @@ def sentence_of(
         return f"{limited}; none of the {len(variations)} variations computed here {goal}."
     way = f"the cheapest way to {cheapest.wanted} is {_words(variations, cheapest)}"
     if variations[cheapest.variation].retrain:
-        way += " (it must be trained again)"
+        way += " (the network must be trained again)"
         if unchanged is None:
             way += "; none that was computed leaves the network as it is"
         else:
-            way += f"; with the network as it is, {_words(variations, unchanged)}"
+            way += f"; the cheapest that leaves it as it is, is {_words(variations, unchanged)}"
     return f"{limited}; {way}."
 
 
@@ -139,9 +139,10 @@ def _words(variations: tuple[Variation, ...], cheapest: Cheapest) -> str:
     found = outcome(variation, cheapest.sense)
     assert found.delta is not None
     assert found.figures is not None
-    how = "planned anew" if cheapest.sense == "replanned" else "all else kept"
+    # to plan for another budget is to plan anew
+    how = "" if variation.what == "budget" else ", planned anew" if cheapest.sense == "replanned" else ", all else kept"
     sure = ", if its clock closes" if found.figures.verdict is Verdict.MET_IF_CLOCK_CLOSES else ""
-    return f"{variation.change}, {how}: {delta_words(found.delta)}{sure}"
+    return f"{variation.words}{how}: {delta_words(found.delta)}{sure}"
 
 
 def delta_words(delta: Delta) -> str:

@@ -44,13 +44,15 @@ Tell = Callable[[str, int, int], None]
 class Change:
     """Describe a variation before it is computed.
 
-    graph, request: to plan anew; None where that has no sense, for the reason in `not_replanned`. build: computes it
-    as built; None where that has no sense, for the reason in `not_built`.
+    text: in short. words: what is to be done, as a sentence has it. graph, request: to plan anew; None where that has
+    no sense, for the reason in `not_replanned`. build: computes it as built; None where that has no sense, for the
+    reason in `not_built`.
     """
 
     what: What
     where: str
     text: str
+    words: str
     graph: Graph | None
     request: Request | None
     build: Callable[[], Figures] | None
@@ -78,6 +80,7 @@ class Varied:
                 change.what,
                 change.where,
                 change.text,
+                change.words,
                 change.retrain,
                 self._as_built(change, base),
                 self._replanned(change, fresh),
@@ -129,6 +132,7 @@ class Varied:
                 "clock",
                 "clock",
                 f"clock {1e3 / period_ns:.4g} → {1e3 / new:.4g} MHz",
+                f"to ask for a clock of {1e3 / new:.4g} instead of {1e3 / period_ns:.4g} MHz",
                 self.graph,
                 self.request.overridden(clock=f"{new!r}ns"),
                 lambda new=new: self.rebuild.figures(period_ns=new),  # type: ignore[misc]
@@ -143,6 +147,7 @@ class Varied:
                 "budget",
                 "budget",
                 f"budget of {number(budget_ns)} ns",
+                f"to plan for a budget of {number(budget_ns)} ns",
                 self.graph,
                 self.request.overridden(budget=f"{budget_ns!r}ns"),
                 None,
@@ -164,6 +169,7 @@ class Varied:
                 "link",
                 link.name,
                 f"link {link.name}",
+                f"to take link {link.name} instead of {self.plan.link}",
                 self.graph,
                 request,
                 lambda name=link.name: self.rebuild.figures(link=name),  # type: ignore[misc]
@@ -179,16 +185,19 @@ class Varied:
             kind = node.weight_type if what == "weight_bits" else node.type  # type: ignore[union-attr]
             whose = "weights" if what == "weight_bits" else "results"
             for step in (+1, -1):
-                text = f"{name} {whose} {kind.width} → {kind.width + step} bits"
+                bits = kind.width + step
+                text = f"{name} {whose} {kind.width} → {bits} bits"
+                words = f"to give the {whose} of {name} {bits} bit{'' if bits == 1 else 's'} instead of {kind.width}"
                 try:
                     graph = changed(self.graph, name, step)
                 except CannotChangeError as error:
-                    yield Change(what, name, text, None, None, None, str(error), str(error), retrain=True)
+                    yield Change(what, name, text, words, None, None, None, str(error), str(error), retrain=True)
                     continue
                 yield Change(
                     what,
                     name,
                     text,
+                    words,
                     graph,
                     self.request,
                     lambda graph=graph: self.rebuild.figures(graph=graph),  # type: ignore[misc]
@@ -214,6 +223,7 @@ class Varied:
                     "reuse",
                     head.name,
                     f"{head.name} reuse {used} → {factor}",
+                    f"to give {head.name} a reuse factor of {factor} instead of {used}",
                     replace(self.graph, asked=(*others, asked)),
                     self.request,
                     (lambda k=k, swaps=swaps: self._best(k, swaps)) if swaps else None,  # type: ignore[misc]
@@ -251,12 +261,13 @@ class Varied:
             for other in legal:
                 if other.store == choice.store or (other.order, other.p, other.q, other.multiplier) != like:
                     continue
-                pins = self.request.pins
+                pins, place = self.request.pins, STORE_NAMES[other.store]
                 pin = replace(pins.get(choice.nodes[0], Pin(store=other.store)), store=other.store)
                 yield Change(
                     "store",
                     choice.nodes[0],
-                    f"{choice.nodes[0]} weights in {STORE_NAMES[other.store]}",
+                    f"{choice.nodes[0]} weights in {place}",
+                    f"to keep the weights of {choice.nodes[0]} in {place} instead of {STORE_NAMES[choice.store]}",
                     self.graph,
                     replace(self.request, pins={**pins, choice.nodes[0]: pin}),
                     lambda k=k, other=other: self.rebuild.figures(swaps={k: other}),  # type: ignore[misc]
