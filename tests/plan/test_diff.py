@@ -139,6 +139,7 @@ def test_a_plan_without_a_timeline_has_no_cycles(runs: tuple[Path, ...]) -> None
         (("clock", "range_ns", 1), "-1", "clock.range_ns.1 = -1 is no number from 0"),
         (("budget_ns",), "NaN", "budget_ns = nan is no number above 0"),
         (("rate_hz",), "-40e6", "rate_hz = -4e+07 is no number above 0"),
+        (("fixed_ns", 0), "1e300", "fixed_ns.0 = 1e+300 is no number from 0 to 1e+15"),
         (("fixed_ns", 2), "NaN", "fixed_ns.2 = nan is no number from 0"),
         (("best_ns",), "-Infinity", "best_ns = -inf is no number from 0"),
         (("proof", "bound"), "NaN", "proof.bound = nan is no number from 0"),
