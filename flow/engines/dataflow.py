@@ -10,6 +10,7 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import TypeVar
 
 from flow.engines.align import Delay, Fifo, alignment, most_waiting
 from flow.engines.converter import Converter, converter
@@ -21,6 +22,9 @@ from flow.latency.schedule import Schedule, evenly
 from flow.latency.timeline import Arrivals, Edge, Element, Timeline, build_timeline, departed, input_edge
 
 What = Choice | Converter | Delay | Fifo | Crossing
+_T = TypeVar("_T")
+REMEMBERED = 64
+"""Arrivals of one engine whose schedules are remembered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +134,22 @@ def wanted(choice: Choice, k: int) -> Wants:
 @lru_cache(maxsize=4096)
 def timing(what: What) -> tuple[Callable[[Arrivals], Schedule], Callable[[Arrivals], int]]:
     """Return an engine's schedule and interval as functions that remember: a planner asks for the same many times."""
-    return lru_cache(maxsize=64)(what.schedule), lru_cache(maxsize=64)(what.interval)
+    return _remembering(what.schedule), _remembering(what.interval)
+
+
+def _remembering(function: Callable[[Arrivals], _T]) -> Callable[[Arrivals], _T]:
+    """Return a function that remembers its last results; `lru_cache` takes longer to make than most schedules."""
+    known: dict[Arrivals, _T] = {}
+
+    def remembered(arrivals: Arrivals) -> _T:
+        found = known.get(arrivals)
+        if found is None:
+            if len(known) >= REMEMBERED:
+                known.clear()
+            found = known[arrivals] = function(arrivals)
+        return found
+
+    return remembered
 
 
 class Assembly:

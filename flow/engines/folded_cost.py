@@ -50,7 +50,8 @@ def folded_resources(graph: Graph, choice: Folded, part: Part) -> Resources:
     if choice.store != "registers":
         pairs, merged = choice.multiplier == "dsp_pair", choice.store == "lutrom"
         weights = _weight_columns(node, choice.p, choice.q, pairs=pairs, merged=merged)
-    rest = _folded(choice, lane, weights, biases, delays=_delays(part), family=part.family)
+    alike = replace(choice, nodes=())  # layers of one kind cost the same
+    rest = _folded(alike, lane, weights, biases, delays=_delays(part), family=part.family)
     return _products(choice, lane, part) + rest
 
 

@@ -21,19 +21,21 @@ from flow.fixed import FixedType, IntArray, Overflow
 from flow.graph.graph import Graph
 from flow.graph.node import Node
 from flow.graph.nodes import Dense, Quantize, Relu, Reshape
+from flow.hashed import Hashed
 
 Tail = tuple[FixedType, int | None, FixedType | None]
 """What an elementwise node does: the type that it assigns, the slope (None for a quantizer), and the slope's type."""
 
 
 @dataclass(frozen=True, slots=True)
-class Lane:
+class Lane(Hashed):
     """Describe a lane by all that its hardware depends on, so that equal lanes are built once.
 
-    p: products of a step. x: type of the inputs. weight, bias: formats of the stored numbers, integers of the smallest
-    width; bias None where all are zero. accumulator: as hls4ml has it. partial: bounds of the sum of a step's
-    products, raw, where those are known to be exact. accumulated: bounds of the sum over steps, ditto. fraction: of a
-    product. accumulates: whether sums go on from step to step. soft: whether LUTs multiply. tail: what follows.
+    p: products of a step. x: type of the inputs. weight, bias: formats of the stored numbers, integers of the
+    smallest width; bias None where all are zero. accumulator: as hls4ml has it. partial: bounds of the sum of a
+    step's products, raw, where those are known to be exact. accumulated: bounds of the sum over steps, ditto; both
+    as wide as their bits reach, so that layers of one kind have equal lanes. fraction: of a product. accumulates:
+    whether sums go on from step to step. soft: whether LUTs multiply. tail: what follows.
     """
 
     p: int
@@ -47,6 +49,8 @@ class Lane:
     accumulates: bool
     soft: bool
     tail: tuple[Tail, ...]
+
+    __hash__ = Hashed.__hash__
 
     @property
     def product(self) -> FixedType:
@@ -81,19 +85,28 @@ class LaneCones:
 
 def dense_of(graph: Graph, choice: Folded) -> Dense:
     """Return the matrix product of a folded choice; raise TypeError where its first node is none."""
-    node = graph.node(choice.nodes[0])
+    return _dense(graph, choice.nodes[0])
+
+
+def _dense(graph: Graph, name: str) -> Dense:
+    node = graph.node(name)
     if not isinstance(node, Dense):
         raise TypeError(f"node '{node.name}' ({type(node).__name__}) has no folded form")
     return node
 
 
 def lane_of(graph: Graph, choice: Folded) -> Lane:
-    """Return the lane that a folded choice needs."""
-    node = dense_of(graph, choice)
+    """Return the lane that a folded choice needs; choices with the same one get the same object."""
+    return _lane(graph, choice.nodes, choice.p, accumulates=choice.accumulates, soft=choice.multiplier == "lut")
+
+
+@lru_cache(maxsize=4096)
+def _lane(graph: Graph, nodes: tuple[str, ...], p: int, *, accumulates: bool, soft: bool) -> Lane:
+    node = _dense(graph, nodes[0])
     (source,) = graph.feeding(node)
     x, accumulator = source.type.exact(), node.accumulator
     tail: list[Tail] = [(node.type, None, None)]
-    for rest in (graph.node(name) for name in choice.nodes[1:]):
+    for rest in (graph.node(name) for name in nodes[1:]):
         match rest:
             case Quantize():
                 tail.append((rest.type, None, None))
@@ -105,7 +118,7 @@ def lane_of(graph: Graph, choice: Folded) -> Lane:
                 raise TypeError(f"node '{rest.name}' ({type(rest).__name__}) cannot be folded into a dense layer")
     numbers = _numbers(node, source.type)
     return Lane(
-        p=choice.p,
+        p=p,
         x=x,
         weight=numbers.weight,
         bias=numbers.bias,
@@ -113,8 +126,8 @@ def lane_of(graph: Graph, choice: Folded) -> Lane:
         partial=numbers.partial,
         accumulated=numbers.accumulated,
         fraction=x.fraction + node.weight_type.fraction,
-        accumulates=choice.accumulates,
-        soft=choice.multiplier == "lut",
+        accumulates=accumulates,
+        soft=soft,
         tail=tuple(tail),
     )
 
@@ -133,7 +146,7 @@ class _Numbers:
 def _numbers(node: Dense, x: FixedType) -> _Numbers:
     partial = accumulated = None
     if node.is_linear(x):
-        partial, accumulated = _bounds(node, x.exact())
+        partial, accumulated = (_whole(*bounds) for bounds in _bounds(node, x.exact()))
     start = node.start
     bias = _integer(start) if np.any(start != 0) else None
     return _Numbers(_integer(node.weights), bias, partial, accumulated)
@@ -142,6 +155,15 @@ def _numbers(node: Dense, x: FixedType) -> _Numbers:
 def _integer(values: IntArray) -> FixedType:
     width = signed_width(int(values.min()), int(values.max()))
     return FixedType(width, width)
+
+
+def _whole(lo: int, hi: int) -> tuple[int, int]:
+    """Return the least and most of as many bits as bounds take; what is never negative stays so.
+
+    Nothing but their width and that sign makes a difference to a lane.
+    """
+    most = 1 << (signed_width(lo, hi) - 1)
+    return (-most if lo < 0 else 0), most - 1
 
 
 def _bounds(node: Dense, x: FixedType) -> tuple[tuple[int, int], tuple[int, int]]:

@@ -78,12 +78,13 @@ class LineBuffer:
         """Return the step that completes each window."""
         across = [column * self.stride[1] for column in range(self.out[1])]
         down = [row * self.stride[0] * self.columns for row in range(self.out[0])]
-        return tuple(self.lead + row + column for row in down for column in across)
+        lead = self.lead
+        return tuple([lead + row + column for row in down for column in across])
 
     def schedule(self, arrival: Schedule) -> Schedule:
         """Return when the windows are there: the cycle after the step that completes them."""
         steps = [*arrival.cycles, *(arrival.last + k * self.pace for k in range(1, self.flush + 1))]
-        return Schedule(tuple(steps[corner] + 1 for corner in self.corners()))
+        return Schedule(tuple([steps[corner] + 1 for corner in self.corners()]))
 
     def interval(self, arrival: Schedule) -> int:
         """Return the cycles before the next image may begin.

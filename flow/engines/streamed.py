@@ -9,6 +9,7 @@ computes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -86,7 +87,13 @@ class Streamed:
         if (windows.spacing or self.step) < self.step:
             raise ValueError(f"beats for {self.nodes} come every {windows.spacing} cycles, each takes {self.step}")
         after = self.inner.schedule((Schedule((0,)),)).cycles
-        return Schedule(tuple(cycle + offset for cycle in windows.cycles for offset in after))
+        return Schedule(tuple([cycle + offset for cycle in windows.cycles for offset in after]))
 
     def _windows(self, arrival: Schedule) -> Schedule:
-        return arrival if self.buffer is None else self.buffer.schedule(arrival)
+        return arrival if self.buffer is None else _windows(self.buffer, arrival)
+
+
+@lru_cache(maxsize=128)
+def _windows(buffer: LineBuffer | Reducer, arrival: Schedule) -> Schedule:
+    """Return when the windows of a buffer are there: many engines may stand behind the same one."""
+    return buffer.schedule(arrival)

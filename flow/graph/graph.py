@@ -22,8 +22,15 @@ class Asked:
     strategy: str
 
 
+class _Indexed:
+    """Hold a graph's nodes by name once they were asked for."""
+
+    __slots__ = ("_named",)
+    _named: dict[str, AnyNode]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Graph:
+class Graph(_Indexed):
     """Hold the nodes in topological order.
 
     inputs, outputs: node names in the order that the model declares. notes: what the conversion wants a
@@ -42,10 +49,12 @@ class Graph:
 
     def node(self, name: str) -> AnyNode:
         """Return the node of that name; raise KeyError when there is none."""
-        for node in self.nodes:
-            if node.name == name:
-                return node
-        raise KeyError(name)
+        try:
+            return self._named[name]
+        except AttributeError:
+            # the first of a name, were there several
+            object.__setattr__(self, "_named", {node.name: node for node in reversed(self.nodes)})
+            return self._named[name]
 
     def feeding(self, node: Node) -> tuple[AnyNode, ...]:
         """Return the nodes that feed `node`, in order."""

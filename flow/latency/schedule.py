@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from operator import le, sub
+
+from flow.hashed import Hashed
 
 
 @dataclass(frozen=True, slots=True)
-class Schedule:
+class Schedule(Hashed):
     """List the cycle of every beat of one inference on one edge, counted from the capture of its first input beat.
 
     Cycles ascend strictly: an edge carries one beat at a time.
@@ -14,10 +17,12 @@ class Schedule:
 
     cycles: tuple[int, ...]
 
+    __hash__ = Hashed.__hash__
+
     def __post_init__(self) -> None:
         if not self.cycles:
             raise ValueError("a schedule has at least one beat")
-        if any(b <= a for a, b in zip(self.cycles, self.cycles[1:], strict=False)):
+        if any(map(le, self.cycles[1:], self.cycles)):
             raise ValueError(f"beats must come one after another, not at {self.cycles}")
 
     @property
@@ -33,16 +38,16 @@ class Schedule:
     @property
     def spacing(self) -> int | None:
         """Return the least distance between two beats in cycles, None for one beat."""
-        return min((b - a for a, b in zip(self.cycles, self.cycles[1:], strict=False)), default=None)
+        return min(map(sub, self.cycles[1:], self.cycles), default=None)
 
     def delayed(self, cycles: int) -> Schedule:
         """Return the same beats some cycles later."""
-        return Schedule(tuple(c + cycles for c in self.cycles))
+        return Schedule(tuple([c + cycles for c in self.cycles]))
 
 
 def evenly(first: int, count: int, spacing: int) -> Schedule:
     """Return `count` beats from cycle `first` on, `spacing` cycles apart."""
-    return Schedule(tuple(first + k * spacing for k in range(count)))
+    return Schedule(tuple([first + k * spacing for k in range(count)]))
 
 
 def latest(schedules: tuple[Schedule, ...]) -> int:

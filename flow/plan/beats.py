@@ -16,7 +16,7 @@ from flow.engines.reducer import Reducer
 from flow.engines.streamed_cost import streamed_resources
 from flow.graph.nodes import Dense
 from flow.latency.timeline import Edge
-from flow.plan.options import Options, Segment, Space, cone_ways, unrolled_resources
+from flow.plan.options import Segment, Space, cone_ways, options_of, unrolled_resources
 from flow.plan.plan import Planned
 
 SHORT_ROW = 4
@@ -120,7 +120,7 @@ class StreamedWays:
         head, rest = run[: len(kept)], run[len(kept) :]
         space = _beat_space(self.space, head, pixels)
         behind = tuple(self._cones(rest, self._pixels(head, matrix.n_out), None)) if rest else (Way((), 0.0),)
-        for option in Options(space, self.segment.within_ns, strict=True).of(space.runs[0], pace):
+        for option in options_of(space, self.segment.within_ns).of(space.runs[0], pace):
             fold = option.choice
             if fold.order != "output_serial" or fold.n_out % fold.q:
                 continue
@@ -140,6 +140,12 @@ class StreamedWays:
         lanes_in = tuple(pixels * graph.node(name).shape[-1] for name in sources_of(graph, Unrolled(run, 1)))
         lanes = beat_graph(graph, run, pixels).node(inner.output).size
         return Streamed(run, lanes_in, lanes, buffer, inner)
+
+
+@lru_cache(maxsize=8)
+def ways_of(space: Space, segment: Segment) -> StreamedWays:
+    """Return the streamed ways for segments of one length, as they were found so far."""
+    return StreamedWays(space, segment)
 
 
 @lru_cache(maxsize=1024)

@@ -23,10 +23,10 @@ from flow.engines.folded import Folded
 from flow.engines.wants import WHOLE, Wants
 from flow.latency.schedule import Schedule, evenly
 from flow.latency.timeline import Edge
-from flow.plan.beats import StreamedWays, Way
+from flow.plan.beats import Way, ways_of
 from flow.plan.footprint import NO_LIMIT, area_weights, counted
-from flow.plan.options import Options, Segment, Space, cone_ways, front, halves, unrolled_resources
-from flow.plan.places import ONCE, Deliveries, Delivery, Place, from_zero
+from flow.plan.options import Segment, Space, cone_ways, front, halves, options_of, unrolled_resources
+from flow.plan.places import ONCE, Delivery, Place, deliveries_of, from_zero
 from flow.plan.plan import Planned
 from flow.plan.traffic import branches
 
@@ -93,9 +93,9 @@ class Explorer:
         """cycles, interval: the most that latency and distance of inferences may be. arrivals: as `Moves` has them."""
         self.space, self.segment, self.arrivals = space, segment, arrivals
         self.cycles, self.interval = cycles, interval
-        self.options = Options(space, segment.within_ns, strict=True)
-        self.ways = StreamedWays(space, segment)
-        self.deliver = Deliveries(space.graph, space.part)
+        self.options = options_of(space, segment.within_ns)
+        self.ways = ways_of(space, segment)
+        self.deliver = deliveries_of(space.graph, space.part)
         self.places: dict[str, dict[Place, None]] = {}
         self.handed: dict[tuple[int, int], dict[tuple[Place, Place], Delivery]] = {}
         for arriving in arrivals:
@@ -214,7 +214,7 @@ class Explorer:
             if place.schedule.spacing is not None and found.cycles >= (groups - 1) * spacing:
                 continue
             busy = max(found.busy, choice.interval((found.gives.schedule,)))
-            yield replace(found, gives=gives, busy=busy)
+            yield Delivery(place, gives, found.what, found.cycles, found.resources, busy)
 
     def _cones(self, run: tuple[str, ...], offset: int) -> Iterator[tuple[Way, int]]:
         """Give cones behind logic that has come as far as `offset`, and how far they come.
@@ -327,6 +327,8 @@ class Explorer:
 
 def _shift(ahead: Schedule, other: Schedule) -> int:
     """Return how many cycles before the leader's last beat a tensor's must come at the latest, 0 or more."""
+    if ahead == other:
+        return 0
     late = zip(ahead.cycles, other.cycles, strict=True)
     span, own = ahead.last, other.last
     return max((b - own) - (a - span) for a, b in late)

@@ -19,6 +19,7 @@ from flow.engines.folded import Folded
 from flow.engines.folded_choices import choices, foldable
 from flow.engines.folded_cost import folded_resources
 from flow.engines.folded_pipeline import fitted
+from flow.engines.lane import Lane, lane_of
 from flow.engines.lower import runs
 from flow.graph.graph import Graph
 from flow.graph.nodes import Dot, Embedding, LayerNorm, LegacySoftmax, Merge, Softmax, Table
@@ -185,7 +186,8 @@ class Options:
 
     def __init__(self, space: Space, within_ns: float, *, strict: bool = False) -> None:
         self.space, self.within_ns, self.strict = space, within_ns, strict
-        self.known: dict[tuple[str, int, str, str, int], tuple[Folded, float]] = {}
+        self.known: dict[tuple[Lane, str, str, int], tuple[Folded, float]] = {}
+        self.priced: dict[Folded, Option] = {}
 
     def of(self, run: tuple[str, ...], interval: int, cycles: int = NO_LIMIT) -> tuple[Option, ...]:
         """Return the options for the head of a run that take up to `cycles` and can begin anew after `interval`."""
@@ -195,7 +197,7 @@ class Options:
         chosen = _choices(self.space.graph, nodes, self.space.part, wish)
         chosen = tuple(choice for choice in chosen if self.space.pins.allows(choice))
         found = [
-            self._pipelined(choice)
+            self.priced.get(choice) or self._pipelined(choice)
             for choice in chosen
             if choice.reuse_factor <= interval and _least_cycles(choice) <= cycles
         ]
@@ -207,13 +209,21 @@ class Options:
         """Give a choice its registers; all with the same lanes, memory and multipliers have the same."""
         space = self.space
         steps = (choice.reuse_factor - 1).bit_length()
-        key = (choice.nodes[0], choice.p, choice.store, choice.multiplier, steps)
+        key = (lane_of(space.graph, choice), choice.store, choice.multiplier, steps)
         if key not in self.known:
             self.known[key] = fitted(space.graph, choice, space.part, space.delays, self.within_ns)
         like, worst_ns = self.known[key]
         found = replace(choice, read=like.read, multiply=like.multiply, add=like.add, finish=like.finish)
         leaves = found.schedule((Schedule((0,)),))
-        return Option(found, folded_resources(space.graph, found, space.part), worst_ns, leaves)
+        option = Option(found, folded_resources(space.graph, found, space.part), worst_ns, leaves)
+        self.priced[choice] = option
+        return option
+
+
+@lru_cache(maxsize=16)
+def options_of(space: Space, within_ns: float) -> Options:
+    """Return the options for segments of one length; a front asks for the same with one limit after another."""
+    return Options(space, within_ns, strict=True)
 
 
 def _least_cycles(choice: Folded) -> int:

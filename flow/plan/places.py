@@ -7,6 +7,7 @@ later as a whole leads to the same beats, as much later: a place says all that a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from flow.device.parts import Part
 from flow.engines.converter import Converter, converter
@@ -15,13 +16,14 @@ from flow.engines.engine import Resources
 from flow.engines.folded_cost import converter_resources
 from flow.engines.wants import Wants
 from flow.graph.graph import Graph
+from flow.hashed import Hashed
 from flow.latency.schedule import Schedule, evenly
 
 ONCE = evenly(0, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Place(Hashed):
     """Say how a node's tensor comes: elements of a beat, and its beats from the first on.
 
     offset: parts of a segment (`moves.OFFSETS` make one) that unrolled logic has used up since the last register.
@@ -34,6 +36,8 @@ class Place:
     schedule: Schedule
     offset: int = 0
     asked: int = 0
+
+    __hash__ = Hashed.__hash__
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +66,16 @@ class Deliveries:
 
     def __init__(self, graph: Graph, part: Part) -> None:
         self.graph, self.part = graph, part
-        self.known: dict[tuple[Place, Wants], Delivery | None] = {}
+        self.known: dict[Place, dict[Wants, Delivery | None]] = {}
 
     def of(self, comes: Place, wants: Wants) -> Delivery | None:
         """Return the delivery to a reader; None where beats come too fast to be converted."""
-        if (comes, wants) not in self.known:
-            self.known[comes, wants] = self._of(comes, wants)
-        return self.known[comes, wants]
+        known = self.known.get(comes)
+        if known is None:
+            known = self.known[comes] = {}
+        if wants not in known:
+            known[wants] = self._of(comes, wants)
+        return known[wants]
 
     def _of(self, comes: Place, wants: Wants) -> Delivery | None:
         size, arrival = self.graph.node(comes.node).size, comes.schedule
@@ -84,3 +91,9 @@ class Deliveries:
         gives = Place(comes.node, lanes, from_zero(leaves), comes.offset, wants.spacing)
         cost = converter_resources(self.graph, what, self.part)
         return Delivery(comes, gives, what, leaves.last - arrival.last, cost, busy)
+
+
+@lru_cache(maxsize=4)
+def deliveries_of(graph: Graph, part: Part) -> Deliveries:
+    """Return the deliveries of a graph, as they were worked out so far."""
+    return Deliveries(graph, part)
