@@ -66,6 +66,13 @@ def test_what_another_plan_is_faster_than_is_not_looked_for():
     assert all(proof.bound >= 0.9 * least for proof, _ in beaten.proofs)
 
 
+def test_what_is_as_fast_as_the_other_plan_is_still_found():
+    space = space_of(dense_network(12, 16, 4), PART.limited({"lut": 900}), DELAYS)
+    periods_ns = dict(segment_lengths(space, FREE))
+    least_ns = min(found[0] * periods_ns[within_ns] for within_ns, found in by_hand(space, FREE).items())
+    assert any(proof.value == least_ns for proof, _ in answers(space, FREE, known_ns=least_ns).proofs)
+
+
 def test_a_plan_with_a_longer_segment_than_asked_is_left_to_slower_clocks():
     graph = small_network(3)
     space = space_of(graph, PART, DELAYS)

@@ -9,9 +9,12 @@ from math import ceil
 import numpy as np
 import pytest
 
+from flow.device.boards import Shell
 from flow.device.delays import delays_of
 from flow.device.parts import Part, find_part
 from flow.engines.dataflow import dataflow
+from flow.engines.engine import Unrolled
+from flow.graph.graph import Graph
 from flow.plan.dies import area_with, lacking_on_dies
 from flow.plan.footprint import NO_LIMIT
 from flow.plan.optimum import Built, Optimum
@@ -116,3 +119,65 @@ def test_the_first_die_with_room_is_taken():
     taken = sum(p.resources.lut for p in built.built.planned)
     assert swapped.on_dies("lut")[0] < taken <= swapped.on_dies("lut")[1]
     assert built.built.traffic.dies == (1,) * len(built.built.planned)
+
+
+def star() -> Graph:
+    """Return a layer that two equal ones read."""
+    chain = dense_network(5, 8, 8, bits=5)
+    last, rectified = chain.nodes[-2:]
+    beside = (replace(last, name="beside"), replace(rectified, name="beside_r", inputs=("beside",)))
+    return replace(chain, nodes=(*chain.nodes, *beside), outputs=(rectified.name, "beside_r"))
+
+
+def with_rooms(*luts: int) -> Part:
+    """Return a part of which a plan may use so many LUTs of each die."""
+    dies = tuple((ceil(lut / PART.usable.lut), 50_000, 0, 0, 0) for lut in luts)
+    part = replace(PART, slr=len(luts), shell=Shell(*map(sum, zip(*dies, strict=True)), "none", "S", dies))
+    assert part.on_dies("lut") == luts
+    return part
+
+
+def of_cones(part: Part) -> Optimum:
+    """Return a search of the star in which each run is a cone in LUTs, and nothing else."""
+    optimum = search(star(), part=part)
+    cones = [m for m in optimum.moves.moves if all(isinstance(p.choice, Unrolled) for p in m.way.planned)]
+    optimum.moves = replace(optimum.moves, moves=tuple(cones))
+    return optimum
+
+
+@pytest.fixture(scope="module")
+def needed() -> tuple[int, int, int]:
+    """Return the LUTs that the first layer of the star takes, those of a reader, and the cycles on one large die."""
+    best = of_cones(PART).best("cycles", NO_LIMIT).built
+    assert best is not None
+    first, reader, beside = (p.resources.lut for p in best.planned)
+    assert first < reader == beside
+    return first, reader, best.cycles
+
+
+def test_what_two_read_lies_between_them(needed):
+    _, reader, cycles = needed
+    best = of_cones(with_rooms(reader, reader, reader)).best("cycles", NO_LIMIT)
+    assert best.built is not None
+    assert best.built.traffic.dies in {(1, 0, 2), (1, 2, 0)}
+    assert best.built.cycles == cycles + 2
+    assert best.proof.gap == 0.0
+
+
+def test_a_die_that_lacks_one_lut_is_known_to_by_the_program(needed):
+    _, reader, _ = needed
+    best = of_cones(with_rooms(reader, reader - 1, reader)).best("cycles", NO_LIMIT)
+    assert best.built is not None
+    assert best.built.traffic.dies[0] == 1
+    best = of_cones(with_rooms(reader - 1, reader - 1, reader)).best("cycles", NO_LIMIT)
+    assert best.built is None
+    assert best.proof.bound == float("inf")
+
+
+def test_the_last_die_may_be_the_one_to_begin_on(needed):
+    first, reader, cycles = needed
+    best = of_cones(with_rooms(reader, reader, first)).best("cycles", NO_LIMIT)
+    assert best.built is not None
+    assert best.built.traffic.dies[0] == 2
+    assert best.built.cycles == cycles + 4
+    assert best.proof.gap == 0.0
