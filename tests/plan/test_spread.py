@@ -129,9 +129,13 @@ def star() -> Graph:
     return replace(chain, nodes=(*chain.nodes, *beside), outputs=(rectified.name, "beside_r"))
 
 
-def with_rooms(*luts: int) -> Part:
-    """Return a part of which a plan may use so many LUTs of each die."""
-    dies = tuple((ceil(lut / PART.usable.lut), 50_000, 0, 0, 0) for lut in luts)
+def with_rooms(*luts: int, ffs: tuple[int, ...] = ()) -> Part:
+    """Return a part of which a plan may use so many LUTs of each die, and so many flip-flops."""
+    of = PART.usable
+    dies = tuple(
+        (ceil(lut / of.lut), ceil(ff / of.ff), 0, 0, 0)
+        for lut, ff in zip(luts, ffs or [50_000] * len(luts), strict=True)
+    )
     part = replace(PART, slr=len(luts), shell=Shell(*map(sum, zip(*dies, strict=True)), "none", "S", dies))
     assert part.on_dies("lut") == luts
     return part
@@ -181,3 +185,27 @@ def test_the_last_die_may_be_the_one_to_begin_on(needed):
     assert best.built.traffic.dies[0] == 2
     assert best.built.cycles == cycles + 4
     assert best.proof.gap == 0.0
+
+
+def test_where_what_was_kept_free_is_too_much_another_plan_is_found():
+    """The program prefers a border where 20 numbers cross, of which it counts one; there is room for the other, of 4."""
+    chain = dense_network(12, 20, 4, 24, bits=5)
+    narrow = replace(chain.node("r0").type, width=3, integer=1)
+    graph = replace(chain, nodes=tuple(replace(n, type=narrow) if n.name == "r0" else n for n in chain.nodes))
+    optimum = search(graph, part=PART.limited({"dsp": 0, "bram": 0}))
+    best = optimum.best("cycles", NO_LIMIT).built
+    assert best is not None
+    (lut0, ff0), (lut1, ff1), (lut2, ff2) = ((p.resources.lut, p.resources.ff) for p in best.planned)
+    wide, thin = 20 * 3 + 1, 4 * 5 + 1
+    assert lut0 > lut1 + lut2
+    assert lut2 > lut1
+    part = with_rooms(lut0 + lut1, lut1 + lut2, ffs=(ff0 + ff1 + thin, ff1 + ff2 + wide - 1))
+    optimum = search(graph, part=part)
+    chosen = [one.choice for one in best.planned]
+    kept = [m for m in optimum.moves.moves if all(p.choice in chosen for p in m.way.planned)]
+    optimum.moves = replace(optimum.moves, moves=tuple(kept))
+    found = optimum.best("cycles", NO_LIMIT)
+    assert found.built is not None
+    assert found.built.traffic.dies == (0, 0, 1)
+    assert found.built.cycles == best.cycles + 2
+    assert found.proof.gap == 0.0
