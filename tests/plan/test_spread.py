@@ -188,7 +188,7 @@ def test_the_last_die_may_be_the_one_to_begin_on(needed):
 
 
 def test_where_what_was_kept_free_is_too_much_another_plan_is_found():
-    """The program prefers a border where 20 numbers cross, of which it counts one; there is room for the other, of 4."""
+    """The program prefers a border where 20 numbers cross, and counts one; there is room for the other, of 4."""
     chain = dense_network(12, 20, 4, 24, bits=5)
     narrow = replace(chain.node("r0").type, width=3, integer=1)
     graph = replace(chain, nodes=tuple(replace(n, type=narrow) if n.name == "r0" else n for n in chain.nodes))

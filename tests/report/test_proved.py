@@ -18,7 +18,9 @@ def test_an_optimum_is_said_to_be_one(objective, less):
 
 
 def test_a_gap_is_said():
-    (said,) = proof_notes(replace(PROOF, bound=0.49, spaces=(SPACE, replace(SPACE, moves=100, dropped=7))), free_clock=False)
+    (said,) = proof_notes(
+        replace(PROOF, bound=0.49, spaces=(SPACE, replace(SPACE, moves=100, dropped=7))), free_clock=False
+    )
     assert "not excluded that another plan takes less area, by at most 2.00%" in said
     assert "1,000 ways to build the runs, segments of 2 lengths" in said
     assert "7 ways in which tensors could come were not followed" in said
