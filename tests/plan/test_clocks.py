@@ -107,6 +107,12 @@ def test_what_is_proved_is_the_least_of_all_lengths_that_are_as_sure():
     assert bound((0.9, True), (0.7, False)) == pytest.approx(0.9)
     assert bound((1.2, True)) == 1.0
     assert bound((0.7, False)) is None
+    fastest = answers(space, FREE)
+    sure, perhaps = (
+        next(c for c in fastest.candidates if c.solution.clock.closes is closes) for closes in (True, False)
+    )
+    assert perhaps.solution.clock.may_close
+    assert (fastest.proof(sure) is None, fastest.proof(perhaps) is None) == (False, True)
     nothing = replace(proof, spaces=(replace(proof.spaces[0], moves=0),))
     assert replace(known, proofs=((nothing, True),)).proof(best) is None
 
