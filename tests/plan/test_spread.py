@@ -19,7 +19,7 @@ from flow.plan.dies import area_with, lacking_on_dies
 from flow.plan.footprint import NO_LIMIT, area_weights, usable
 from flow.plan.optimum import Best, Built, Optimum
 from flow.plan.options import Segment, space_of
-from flow.plan.program import Answer, Limits
+from flow.plan.program import Aim, Answer, Limits
 from flow.plan.traffic import traffics
 from tests.plan.graphs import dense_network
 from tests.plan.small_networks import small_network
@@ -121,9 +121,9 @@ def test_the_first_die_with_room_is_taken():
     assert built.built.traffic.dies == (1,) * len(built.built.planned)
 
 
-def star() -> Graph:
-    """Return a layer that two equal ones read."""
-    chain = dense_network(5, 8, 8, bits=5)
+def star(between: int = 8) -> Graph:
+    """Return a layer that two equal ones read; between: what it hands them."""
+    chain = dense_network(5, between, 8, bits=5)
     last, rectified = chain.nodes[-2:]
     beside = (replace(last, name="beside"), replace(rectified, name="beside_r", inputs=("beside",)))
     return replace(chain, nodes=(*chain.nodes, *beside), outputs=(rectified.name, "beside_r"))
@@ -141,19 +141,24 @@ def with_rooms(*luts: int, ffs: tuple[int, ...] = ()) -> Part:
     return part
 
 
-def of_cones(part: Part) -> Optimum:
-    """Return a search of the star in which each run is a cone in LUTs, and nothing else."""
-    optimum = search(star(), part=part)
+def of_cones(part: Part, between: int = 8) -> Optimum:
+    """Return a search of the star, as `cones_of` has it."""
+    return cones_of(star(between), part)
+
+
+def cones_of(graph: Graph, part: Part) -> Optimum:
+    """Return a search in which each run is a cone in LUTs, and nothing else."""
+    optimum = search(graph, part=part)
     cones = [m for m in optimum.moves.moves if all(isinstance(p.choice, Unrolled) for p in m.way.planned)]
     optimum.moves = replace(optimum.moves, moves=tuple(cones))
     return optimum
 
 
-def alone(optimum: Optimum) -> Answer:
-    """Return the first answer of the program for the fewest cycles, which nothing has been worked out of."""
+def alone(optimum: Optimum, aim: Aim = "cycles") -> Answer:
+    """Return the first answer of the program, which nothing has been worked out of."""
     part = optimum.space.part
     limits = Limits(NO_LIMIT, float("inf"), usable(part), tuple(area_weights(part, ()).tolist()))
-    return optimum.apart.solve("cycles", limits)
+    return optimum.apart.solve(aim, limits)
 
 
 @pytest.fixture(scope="module")
@@ -196,6 +201,33 @@ def test_the_last_die_may_be_the_one_to_begin_on(needed):
     assert best.built.traffic.dies[0] == 2
     assert best.built.cycles == cycles + 4
     assert best.proof.gap == 0.0
+
+
+def test_what_two_read_beyond_a_border_crosses_it_once():
+    wide = of_cones(PART, between=1).best("area", NO_LIMIT).built
+    assert wide is not None
+    first, reader, _ = (p.resources.lut for p in wide.planned)
+    optimum = of_cones(with_rooms(first, 2 * reader), between=1)
+    best = optimum.best("area", NO_LIMIT).built
+    assert best is not None
+    assert best.traffic.dies == (0, 1, 1)
+    assert alone(optimum, "area").objective <= best.area * (1 + 1e-9)
+
+
+def test_an_input_lies_with_its_first_reader():
+    """So the longer of two ways from it need not cross."""
+    chain = dense_network(5, 8, 8, bits=5)
+    dense, rectified = chain.nodes[1:3]
+    beside = (replace(dense, name="beside"), replace(rectified, name="beside_r", inputs=("beside",)))
+    graph = replace(chain, nodes=(*chain.nodes, *beside), outputs=(chain.outputs[0], "beside_r"))
+    best = cones_of(graph, PART).best("cycles", NO_LIMIT).built
+    assert best is not None
+    first, second, _ = (p.resources.lut for p in best.planned)
+    optimum = cones_of(graph, with_rooms(first + second, first))
+    assert alone(optimum).objective == best.cycles
+    found = optimum.best("cycles", NO_LIMIT).built
+    assert found is not None
+    assert (found.traffic.dies, found.cycles) == ((0, 0, 1), best.cycles)
 
 
 def two_borders(*sizes: int) -> tuple[Built, Best]:
