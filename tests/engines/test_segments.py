@@ -47,6 +47,15 @@ def test_a_cone_that_is_read_here_and_beyond_a_border_ends_in_a_register_of_its_
         assert (here.leaving, here.crossing) == ends, dies
 
 
+def test_before_a_converter_and_a_border_a_cone_ends_in_a_register_of_its_own() -> None:
+    graph = dense_network(3, 4, 4, bits=4)
+    first = Unrolled(("d0", "r0"), 1)
+    serial = Folded.plain(("d1", "r1"), "input_serial", (4, 4), (2, 4), store="lutrom", multiplier="lut")
+    traffic = replace(whole_tensors(graph), dies=(0, 1))
+    (here,) = segments(graph, (first, serial), traffic)
+    assert (here.leaving, here.crossing) == (("r0",), ())
+
+
 def test_in_a_plan_of_cones_what_leaves_early_is_held_back_behind_it() -> None:
     chain = dense_network(3, 4, 4, bits=4)
     graph = replace(chain, outputs=("r0", "r1"))

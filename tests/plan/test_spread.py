@@ -16,7 +16,7 @@ from flow.engines.dataflow import dataflow
 from flow.engines.engine import Unrolled
 from flow.graph.graph import Graph
 from flow.plan.dies import area_with, lacking_on_dies
-from flow.plan.footprint import NO_LIMIT, area_weights, usable
+from flow.plan.footprint import KINDS, NO_LIMIT, area_weights, usable
 from flow.plan.optimum import Best, Built, Optimum
 from flow.plan.options import Segment, space_of
 from flow.plan.program import Aim, Answer, Limits
@@ -228,6 +228,17 @@ def test_an_input_lies_with_its_first_reader():
     found = optimum.best("cycles", NO_LIMIT).built
     assert found is not None
     assert (found.traffic.dies, found.cycles) == ((0, 0, 1), best.cycles)
+
+
+def test_what_is_kept_free_of_a_die_is_counted_in_halves_of_a_block():
+    program = search(dense_network(16, 16), part=replace(PART, slr=2)).apart
+    assert program.spread is not None
+    assert {kind for _, kind in program.spread.rooms} == set(range(len(KINDS)))
+    before, after = program.rows.upper, list(program.rows.upper)
+    program.spread.reserved(after, ((1, 2, 3, 4), (5, 6, 7, 8)))
+    less = {key: before[row] - after[row] for key, row in program.spread.rooms.items()}
+    assert [less[0, kind] for kind in range(4)] == [1, 2, 6, 8]
+    assert [less[1, kind] for kind in range(4)] == [5, 6, 14, 16]
 
 
 def two_borders(*sizes: int) -> tuple[Built, Best]:
