@@ -159,8 +159,11 @@ class Part:
         return _share(count, fraction)
 
     def limited(self, most: Mapping[Kind, int | Fraction]) -> Part:
-        """Return the part of which a plan may use less: so many of a resource, or a share of all that there are."""
-        counts = dict(zip(get_args(Kind), self.available, strict=True)) if most else {}
+        """Return the part of which a plan may use less: so many of a resource, or a share of all that there are.
+
+        Of a resource whose count is unknown nothing may be used, limited or not.
+        """
+        counts = {kind: getattr(self if self.shell is None else self.shell, kind) or 0 for kind in most}
         return replace(self, most=tuple((k, m if isinstance(m, int) else int(counts[k] * m)) for k, m in most.items()))
 
     @property

@@ -93,7 +93,7 @@ def on_one_die(graph: Graph, planned: tuple[Planned, ...], flow: Dataflow, traff
     flow: that of the planned choices with the traffic, on whichever die.
     """
     together = replace(traffic, dies=())
-    used = np.array(counted(used_on_dies(graph, planned, flow, together, part)[0]))
+    used = np.array(counted(sum(used_on_dies(graph, planned, flow, together, part), Resources())))
     die = next((die for die, room in enumerate(_rooms(part)) if np.all(used <= room)), 0)
     return replace(traffic, dies=(die,) * len(planned)) if die else together
 

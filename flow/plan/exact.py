@@ -75,7 +75,10 @@ def held(graph: Graph, plan: Plan, target: Target) -> Plan:
         )
     traffic = replace(free.traffic, held=rest)
     flow, before = dataflow(graph, plan.choices, traffic), dataflow(graph, plan.choices, free.traffic)
-    found = replace(plan, traffic=traffic, converters=planned_converters(graph, flow.blocks, target.part))
+    # what is proved counts neither the cycles nor the registers that the outputs wait in
+    proof = None if rest else plan.proof
+    converters = planned_converters(graph, flow.blocks, target.part)
+    found = replace(plan, traffic=traffic, converters=converters, proof=proof)
     room = area_with(graph, plan.runs, before, free.traffic, target.part) < float("inf")
     if room and area_with(graph, plan.runs, flow, traffic, target.part) == float("inf"):
         bits = sum(c.converter.lanes for c in found.converters if isinstance(c.converter, Delay))

@@ -48,12 +48,18 @@ class Answers:
     proofs: tuple[tuple[Proof, bool], ...]
 
     def proof(self, best: Candidate) -> Proof | None:
-        """Return what is proved of the best of all candidates: no plan that is as sure of its clock can have less."""
-        sure = best.solution.verdict is not Verdict.MET_IF_CLOCK_CLOSES
-        alike = [proof for proof, closes in self.proofs if closes or not sure]
-        if not alike or best.area == float("inf"):
+        """Return what is proved of the best of all candidates: no plan that is as sure of its clock can have less.
+
+        Nothing where the spaces have no plan at all, or where another was not preferred for having less, but for the
+        clock: the one that comes nearest to closing, or with a free clock the one that likeliest does.
+        """
+        clock = best.solution.clock
+        alike = [proof for proof, closes in self.proofs if closes or not clock.closes]
+        if not any(space.moves for proof in alike for space in proof.spaces):
             return None
-        if alike[0].objective == "ns" and not best.solution.clock.closes:
+        if best.area == float("inf") or not clock.may_close:
+            return None
+        if alike[0].objective == "ns" and not clock.closes:
             return None  # with clocks that only may close, other plans are the least
         objective = alike[0].objective
         solution = best.solution

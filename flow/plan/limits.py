@@ -42,6 +42,9 @@ def written(texts: tuple[str, ...]) -> dict[str, int | str]:
         kind, equals, limit = text.partition("=")
         if not equals:
             raise UserError(f"limit '{text}' has no '='; write for example --limit lut=30% --limit dsp=0")
-        found[kind.strip().lower()] = limit.strip()
+        kind = kind.strip().lower()
+        if kind in found:
+            raise UserError(f"limit '{text}': {kind} has a limit already, {kind}={found[kind]}; leave one of them out")
+        found[kind] = limit.strip()
     limits_of(found)
     return found

@@ -34,6 +34,8 @@ ROUND_MOVES = 40_000
 """Moves of all programs together that are solved for it: a small space is asked more often."""
 Reserve = tuple[tuple[int, ...], ...]
 """What is kept free of each die, by resource."""
+OPEN = 1e-6
+"""Share by which the solver's bound lies below its answer where it gave up."""
 EQUAL = 1e-9
 """Share by which areas may differ and still count as equal."""
 
@@ -178,8 +180,8 @@ class Optimum:
         room = (NO_LIMIT,) * len(KINDS) if roomy else usable(part)
         limits = Limits(cycles, INFINITE, room, tuple(area_weights(part, self.space.spare).tolist()))
         first = program.solve(aim, limits, without=known, dropped=dropped, reserve=reserve)
-        if not first.moves:
-            return first
+        if not first.moves or first.bound < first.objective * (1 - OPEN):
+            return first  # what is not proved itself needs no best of its equals
         if aim == "area":
             narrow = replace(limits, area=first.objective * (1 + EQUAL))
             second = program.solve("cycles", narrow, without=known, dropped=dropped, reserve=reserve)

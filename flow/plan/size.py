@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
 from flow.device.delays import delays_of, has_delays
-from flow.device.parts import Part, parts
+from flow.device.parts import Kind, Part, parts
 from flow.engines.engine import Resources
 from flow.engines.folded_choices import choices
 from flow.engines.folded_cost import folded_resources
@@ -76,8 +78,12 @@ def too_large(space: Space) -> UserError:
     graph, part = space.graph, space.part
     known: dict[object, Ways] = {}
     least = smallest(space, _ways_on(space, known))
+    if part.most and _holds(graph, replace(part, most=()), known):
+        return _refusal(space, least, f"without limits ({', '.join(kind for kind, _ in part.most)}) it would fit")
     roomy = [p.name for p in parts() if p.name != part.name and has_delays(p) and _holds(graph, p, known)]
-    return _refusal(space, least, f"it would fit {', '.join(roomy)}" if roomy else "no part of the catalogue holds it")
+    beyond = " without limits" if part.most else ""
+    offer = f"it would fit {', '.join(roomy)}{beyond}" if roomy else "no part of the catalogue holds it"
+    return _refusal(space, least, offer)
 
 
 def streams_too_large(space: Space, plans: tuple[tuple[Planned, ...], ...]) -> UserError:
@@ -102,7 +108,7 @@ def _refusal(space: Space, least: tuple[tuple[Resources, str], ...], offer: str)
     sizes = []
     for kind in KINDS:
         needed, usable = getattr(total(least), kind), getattr(part, f"usable_{kind}")
-        each = "" if part.dies == 1 else f", {part.per_die(kind):,} on each of its {part.dies} dies"
+        each = "" if part.dies == 1 else f", {_on_dies(part, kind)}"
         if needed:
             sizes.append(f"{needed:,} {kind.upper()} ({usable:,} may be used{each})")
     largest, name = max(least, key=lambda pair: pair[0].lut)
@@ -112,6 +118,13 @@ def _refusal(space: Space, least: tuple[tuple[Resources, str], ...], offer: str)
         f"{', '.join(sizes)} (predicted); the largest run ends in '{name}' with {largest.lut:,} LUT; {offer}",
         total(least),
     )
+
+
+def _on_dies(part: Part, kind: Kind) -> str:
+    rooms = [f"{room:,}" for room in part.on_dies(kind)]
+    if len(set(rooms)) == 1:
+        return f"{rooms[0]} on each of its {part.dies} dies"
+    return f"{', '.join(rooms)} on its dies"
 
 
 def _holds(graph: Graph, part: Part, known: dict[object, Ways]) -> bool:

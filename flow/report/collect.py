@@ -274,7 +274,7 @@ def _notes(found: Findings) -> tuple[str, ...]:
             notes.append(f"{', '.join(result.changed_files)} differ from what was generated; {name} as they are.")
     if found.simulation is not None and found.simulation.first_mismatch:
         notes.append(f"First wrong bits: {found.simulation.first_mismatch}")
-    notes += proof_notes(found.plan.proof)
+    notes += proof_notes(found.plan.proof, free_clock=found.plan.clock.origin is Origin.PREDICTED)
     notes += die_notes(found.plan)
     notes += payload_notes(found.request, found.graph)
     link = find_link(found.plan.link)

@@ -264,6 +264,8 @@ def test_an_edge_that_another_engine_reads_ends_in_a_register_though_it_is_read_
     assert strict.worst_ns > loose.worst_ns + 0.1
     with pytest.raises(ValueError, match="leave no register"):
         place(ending, (0, 1), DELAYS)
+    for total in (1, 2, 3, 5):
+        assert max(edge_stages(ending, depths_of_total(ending, DELAYS, total)[0])) == total
     # the second cone only passes bits on: the sum's register ends it too
     assert shortest_depths(ending, DELAYS, strict.worst_ns) == (1, 0)
     assert shortest_depths(ending, DELAYS, loose.worst_ns) == (2, 0)

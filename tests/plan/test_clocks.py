@@ -66,6 +66,13 @@ def test_what_another_plan_is_faster_than_is_not_looked_for():
     assert all(proof.bound >= 0.9 * least for proof, _ in beaten.proofs)
 
 
+def test_what_is_as_fast_as_the_other_plan_is_still_found():
+    space = space_of(dense_network(12, 16, 4), PART.limited({"lut": 900}), DELAYS)
+    periods_ns = dict(segment_lengths(space, FREE))
+    least_ns = min(found[0] * periods_ns[within_ns] for within_ns, found in by_hand(space, FREE).items())
+    assert any(proof.value == least_ns for proof, _ in answers(space, FREE, known_ns=least_ns).proofs)
+
+
 def test_a_plan_with_a_longer_segment_than_asked_is_left_to_slower_clocks():
     graph = small_network(3)
     space = space_of(graph, PART, DELAYS)
@@ -73,6 +80,47 @@ def test_a_plan_with_a_longer_segment_than_asked_is_left_to_slower_clocks():
         segment = Segment.of(within_ns, space.step_ns, DELAYS, strict=True)
         moves = Optimum(space, segment, NO_LIMIT, NO_LIMIT, traffics(graph, 24)).moves.moves
         assert all(move.way.worst_ns <= within_ns * (1 + 1e-9) for move in moves)
+
+
+def test_with_an_asked_clock_a_longer_segment_is_tried_last():
+    space = space_of(dense_network(6, 10, 4, bits=5, seed=2), PART.limited({"lut": 350}), DELAYS)
+    goal = replace(FREE, period_ns=4.0)  # no folded engine of these is as fast by nominal delays
+    (found,) = answers(space, goal).candidates
+    assert found.solution.verdict is Verdict.MET_IF_CLOCK_CLOSES
+    assert found.solution.depths.worst_ns > goal.period_ns
+
+
+def test_what_is_proved_is_the_least_of_all_lengths_that_are_as_sure():
+    space = space_of(dense_network(4, 4), PART, DELAYS)
+    known = answers(space, replace(FREE, period_ns=8.0, objective="area"))
+    (best,) = known.candidates
+    (proof, closes), *_ = known.proofs
+    assert closes
+    assert best.solution.clock.closes
+
+    def bound(*bounds: tuple[float, bool]) -> float | None:
+        proofs = tuple((replace(proof, bound=share * best.area), sure) for share, sure in bounds)
+        found = replace(known, proofs=proofs).proof(best)
+        return None if found is None else found.bound / best.area
+
+    assert bound((0.9, True), (0.7, True), (0.8, True)) == pytest.approx(0.7)
+    assert bound((0.9, True), (0.7, False)) == pytest.approx(0.9)
+    assert bound((1.2, True)) == 1.0
+    assert bound((0.7, False)) is None
+    fastest = answers(space, FREE)
+    sure, perhaps = (
+        next(c for c in fastest.candidates if c.solution.clock.closes is closes) for closes in (True, False)
+    )
+    assert perhaps.solution.clock.may_close
+    assert (fastest.proof(sure) is None, fastest.proof(perhaps) is None) == (False, True)
+    nothing = replace(proof, spaces=(replace(proof.spaces[0], moves=0),))
+    assert replace(known, proofs=((nothing, True),)).proof(best) is None
+
+
+def test_nothing_is_proved_of_a_plan_whose_clock_cannot_close():
+    plan = make_plan(dense_network(4, 4), Request(part="xc7a100t", clock="2GHz"))
+    assert not plan.clock.may_close
+    assert plan.proof is None
 
 
 def test_no_clock_is_faster_than_the_buffers_carry():

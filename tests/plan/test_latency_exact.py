@@ -65,6 +65,14 @@ def test_what_is_left_over_is_held_back_and_counted() -> None:
     assert held.timeline.interval == free.timeline.interval
 
 
+def test_nothing_is_proved_of_what_is_held_back() -> None:
+    graph = small_graph()
+    least, held = (_designed(graph, replace(SMALL, latency_exact=cycles)).plan for cycles in (5, 9))
+    assert (least.traffic.held, held.traffic.held) == (0, 4)
+    assert least.proof is not None
+    assert held.proof is None
+
+
 @pytest.mark.eda
 def test_held_cones_keep_every_bit_and_beat(tmp_path: Path) -> None:
     """Several tensors leave, and cones that read several hold back by themselves what comes early."""

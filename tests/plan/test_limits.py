@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from flow.device.parts import find_part
 from flow.errors import UserError
 from flow.latency.budget import Verdict
+from flow.plan.footprint import KINDS
 from flow.plan.limits import limit_of, limits_of, written
 from flow.plan.plan import timeline_of
 from flow.plan.planner import make_plan
@@ -47,6 +49,8 @@ def test_options_are_written_as_a_request_has_them():
     assert written(("lut=30%", " DSP = 0")) == {"lut": "30%", "dsp": "0"}
     with pytest.raises(UserError, match="'lut' has no '='"):
         written(("lut",))
+    with pytest.raises(UserError, match="'LUT=5': lut has a limit already, lut=30%"):
+        written(("lut=30%", "dsp=0", "LUT=5"))
 
 
 def test_a_part_keeps_what_is_less_of_limit_and_usable():
@@ -57,6 +61,36 @@ def test_a_part_keeps_what_is_less_of_limit_and_usable():
     assert limited.usable_ff == part.usable_ff
     assert limited.usable_bram == part.usable_bram
     assert part.limited({}) == part
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_resource_may_be_limited_by_a_count_or_a_share_rounded_down(kind):
+    part = find_part(PART)
+    counts, shares = part.limited({kind: 7}), part.limited({kind: Fraction(1, 7)})
+    assert getattr(part, kind) % 7 > 0
+    for other in KINDS:
+        usual = getattr(part, f"usable_{other}")
+        assert getattr(counts, f"usable_{other}") == (7 if other == kind else usual)
+        assert getattr(shares, f"usable_{other}") == (getattr(part, kind) // 7 if other == kind else usual)
+
+
+def test_a_part_with_unknown_counts_may_be_limited_in_what_is_known():
+    part = find_part("5CSEBA6")
+    assert part.lut is None
+    limited = part.limited({"lut": Fraction(1, 2), "dsp": Fraction(1, 2), "bram": 3})
+    assert (limited.usable_lut, limited.usable_dsp, limited.usable_bram) == (0, part.dsp // 2, 3)
+
+
+def test_a_share_is_one_of_what_a_shell_leaves():
+    part = find_part("u200")
+    assert part.limited({"lut": Fraction(1, 10)}).usable_lut == part.shell.lut // 10 < part.lut // 10
+
+
+def test_dies_together_hold_no_more_than_the_part():
+    part = replace(find_part("xcvu9p"), lut=1000)  # 700 of them usable, 233 on a die
+    assert part.on_dies("lut") == (233,) * 3
+    small = find_part("u200").limited({"lut": 100_000})
+    assert small.on_dies("lut") == (100_000,) * 3
 
 
 def test_a_limit_on_several_dies_is_one_on_all_of_them():
@@ -101,7 +135,7 @@ def test_the_least_latency_is_found_within_a_budget_and_a_rate_too():
 
 
 def test_a_limit_that_nothing_keeps_is_told_with_what_is_needed():
-    with pytest.raises(TooLarge, match=r"LUT \(10 may be used\)"):
+    with pytest.raises(TooLarge, match=r"LUT \(10 may be used\).*; without limits \(lut, dsp\) it would fit$"):
         make_plan(NETWORK, Request(part=PART, limits={"lut": 10, "dsp": 0}))
 
 
