@@ -150,10 +150,16 @@ def plan_of(graph: Graph, request: Request, front: Front, point: Point) -> Plan:
 
 
 def request_of(request: Request, point: Point) -> Request:
-    """Return the request whose plan is the point: the least budget that has room for it, and its clock."""
+    """Return the request whose plan is the point: the least budget that has room for it, its clock, the least area."""
     period_ns = point.candidate.solution.clock.period_ns
     clock = request.clock if request.period_ns is not None else f"{period_ns:.10g}ns"
-    return request.overridden(clock=clock, budget=f"{point.total_ns:.10g}ns")
+    objective = None if request.objective is None else "area"  # what a budget alone means
+    return request.overridden(clock=clock, budget=f"{point.total_ns:.10g}ns", objective=objective)
+
+
+def _options(request: Request) -> str:
+    objective = "" if request.objective is None else f" --objective {request.objective}"
+    return f"--clock {request.clock} --budget {request.budget}{objective}"
 
 
 def _point(graph: Graph, request: Request, front: Front, point: Point) -> ParetoPoint:
@@ -178,7 +184,7 @@ def _point(graph: Graph, request: Request, front: Front, point: Point) -> Pareto
         ),
         gap=None if point.proof is None else point.proof.gap,
         verdict=plan.verdict,
-        request=f"--clock {again.clock} --budget {again.budget}",
+        request=_options(again),
         engines=tuple(_engine(planned) for planned in plan.runs),
     )
 

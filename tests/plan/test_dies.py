@@ -15,7 +15,7 @@ from flow.engines.dataflow import dataflow
 from flow.engines.engine import Resources, Unrolled
 from flow.errors import UserError
 from flow.graph.graph import Graph
-from flow.plan.dies import lacking_on_dies, used_on_dies
+from flow.plan.dies import area_with, lacking_on_dies, used_on_dies
 from flow.plan.plan import Planned, load_plan, plan_to_json
 from flow.plan.priced import worst_of
 from flow.rtl.design import realize
@@ -76,6 +76,13 @@ def test_what_a_die_lacks_is_named_by_die() -> None:
     small = find_part("u200")
     middle = costing(Resources(), Resources(lut=small.on_dies("lut")[1] + 1), Resources())
     assert lacking_on_dies(CHAIN, middle, flow, traffic, small) == ((1, "lut"),)
+
+
+def test_a_limit_counts_for_all_dies_together() -> None:
+    traffic = on_dies(CHAIN, 0, 2, 2)
+    flow, runs = dataflow(CHAIN, CONES, traffic), costing(*(Resources(lut=n) for n in (100, 200, 50)))
+    areas = [area_with(CHAIN, runs, flow, traffic, PART.limited({"lut": most})) for most in (350, 349)]
+    assert areas[0] < areas[1] == float("inf")
 
 
 def test_a_die_that_the_part_has_not_is_refused() -> None:

@@ -176,6 +176,13 @@ def test_every_point_is_what_the_planner_answers_to_its_budget(fixed):
         assert figures(again, fixed) == (p.cycles, rounded(p.candidate.area))
 
 
+def test_a_point_is_found_again_where_the_least_latency_was_asked_for(fixed):
+    asked = replace(ASKED, objective="latency")
+    for p in fixed.points[1::3]:
+        again = make_plan(NETWORK, request_of(asked, p))
+        assert figures(again, fixed) == (p.cycles, rounded(p.candidate.area))
+
+
 def test_every_budget_between_has_the_plan_of_a_point(fixed):
     rng = np.random.default_rng(7)
     sure = [p for p in fixed.points if p.tier == 0]  # for less, the planner spends what is left on the clock

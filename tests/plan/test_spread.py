@@ -199,11 +199,16 @@ def test_a_die_that_lacks_one_lut_is_known_to_by_the_program(needed):
     assert best.proof.bound == float("inf")
 
 
-def test_the_last_die_may_be_the_one_to_begin_on(needed):
+@pytest.mark.parametrize("die", [0, 2])
+def test_the_first_die_or_the_last_may_be_the_one_to_begin_on(needed, die):
     first, reader, cycles = needed
-    best = of_cones(with_rooms(reader, reader, first)).best("cycles", NO_LIMIT)
+    rooms = [reader] * 3
+    rooms[die] = first
+    optimum = of_cones(with_rooms(*rooms))
+    assert alone(optimum).objective == cycles + 4
+    best = optimum.best("cycles", NO_LIMIT)
     assert best.built is not None
-    assert best.built.traffic.dies[0] == 2
+    assert best.built.traffic.dies[0] == die
     assert best.built.cycles == cycles + 4
     assert best.proof.gap == 0.0
 
