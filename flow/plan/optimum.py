@@ -139,8 +139,8 @@ class Optimum:
                     break
             elif program.spread is not None:
                 reserve = self._waiting(built, reserve)
-            elif not found and self.space.part.dies > 1:
-                break  # it is too large for one die
+            elif built.area == INFINITE and self.space.part.dies > 1:
+                break  # it is too large for one die; spread it may be the best, so that its bound stays
         best = min(found, key=lambda one: one[0], default=None)
         value = INFINITE if best is None else best[0][0]
         return Best(None if best is None else best[1], Proof(aim, value, min(bound, value), (self.searched,), seconds))
