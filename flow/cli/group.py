@@ -33,5 +33,6 @@ def cli() -> None:
 
     MODEL is a zoo name (fpgaflow models), a model file (.keras, .h5, Keras-2 .json), a saved model.json, a
     layer list (.yaml), or a folder with a request.toml; --layers stands in its place. Exit status: 0 done and the
-    budget holds; 1 verification failed; 2 user error; 3 budget, rate or contract missed.
+    budget holds; 1 verification failed; 2 user error; 3 budget, rate or contract missed; 130 interrupted; 141 the
+    reader of the output left.
     """

@@ -161,4 +161,6 @@ def _checked(adapter: TypeAdapter[_T], content: Any, where: str, names: Iterable
             raise UserError(f"{where}: unknown key '{keys[-1]}'; {nearest(keys[-1], known)}") from None
         if first["type"] in {"missing", "missing_argument"}:
             raise UserError(f"{where}: '{key}' is missing") from None
+        if first["type"] == "string_pattern_mismatch":
+            raise UserError(f"{where}, {key}: {first['input']!r} has control characters; write plain text") from None
         raise UserError(f"{where}, {key}: {first['msg'][0].lower()}{first['msg'][1:]}") from None

@@ -62,6 +62,8 @@ IMAGE = "input: {shape: [8, 8, 2]}\nbits: 6\n"
         ("seed: " + "9" * 5000, ("not a YAML file",)),
         ("bits: 6\nbits: 4", ("'bits' stands twice",)),
         (HEAD, ("'layers' is missing",)),
+        (HEAD + 'name: "a\\0b"\nlayers: [dense: 4]', ("name: 'a\\x00b' has control characters",)),
+        (HEAD + 'layers: [dense: {units: 4, name: "\\e[2J"}]', ("name: '\\x1b[2J' has control characters",)),
         ("bits: 6\nlayers: [dense: 5]", ("'input' is missing",)),
         (HEAD + "layers: []", ("0 layers",)),
         (HEAD + "layers: [dense: 5]\nsparsty: 0.5", ("unknown key 'sparsty'; did you mean layers or sparsity?",)),
