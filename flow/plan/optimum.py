@@ -135,8 +135,9 @@ class Optimum:
             built = self.built(answer)
             if built.cycles <= cycles and (roomy or built.area < INFINITE) and built.interval <= self.interval:
                 found.append(((built.area, built.cycles) if aim == "area" else (built.cycles, built.area), built))
-                if roomy or reserve or min(key for key, _ in found)[0] <= bound * (1 + EQUAL) + EQUAL:
+                if roomy or min(key for key, _ in found)[0] <= bound * (1 + EQUAL) + EQUAL:
                     break
+                reserve = ()  # a better one may need less room
             elif program.spread is not None:
                 reserve = self._waiting(built, reserve)
             elif built.area == INFINITE and self.space.part.dies > 1:
