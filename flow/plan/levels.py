@@ -7,7 +7,7 @@ interval in its cycles.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import floor
 
 from flow.engines.dataflow import Traffic
@@ -101,10 +101,13 @@ def _at(space: Space, goal: Goal, level: Level, free: Sequence[float], known_ns:
         allowed = Allowed.by(goal, period_ns, budget=level.budget, rate=level.rate)
         if not allowed.interval:
             continue  # the rate asks for a shorter period
+        cycles = allowed.cycles
         if least_ns < float("inf"):  # a slower clock needs fewer cycles to be as good
-            allowed = replace(allowed, cycles=min(allowed.cycles, floor(least_ns / period_ns * ROUNDING)))
+            cycles = min(cycles, floor(least_ns / period_ns * ROUNDING))
         # what takes longer has its place at a slower clock, or with the asked one that it may not meet
-        best = _searched(space, level, within_ns, allowed, strict=within_ns < lengths[-1][0])
+        strict = within_ns < lengths[-1][0]
+        segment = Segment.of(within_ns, step_ns_of(space), space.delays, strict=strict)
+        best = _searched(space, level, segment, cycles, allowed)
         sure = level.closes and within_ns * space.delays.high <= period_ns * (1 + 1e-9)
         proofs.append((best.proof.in_ns(period_ns) if quickest else best.proof, sure))
         if best.built is None:
@@ -127,22 +130,23 @@ def _levels(goal: Goal) -> Iterator[Level]:
     yield Level("area", budget=False, rate=False, closes=False)
 
 
-def _searched(space: Space, level: Level, within_ns: float, allowed: Allowed, *, strict: bool) -> Best:
-    segment = Segment.of(within_ns, step_ns_of(space), space.delays, strict=strict)
-    room = min(allowed.cycles, allowed.interval)
-    for coming in _coming(space.graph, level, None if room == NO_LIMIT else room):
-        search = Optimum(space, segment, allowed.cycles, allowed.interval, coming)
-        best = search.best(level.aim, allowed.cycles)
+def _searched(space: Space, level: Level, segment: Segment, cycles: int, allowed: Allowed) -> Best:
+    """Return the best plan of at most so many cycles, which may be fewer than allowed."""
+    for coming in _coming(space.graph, level, allowed):
+        search = Optimum(space, segment, cycles, allowed.interval, coming)
+        best = search.best(level.aim, cycles)
         if best.built is not None:
             return best
-    return best if level.closes else search.best("area", allowed.cycles, roomy=True)
+    return best if level.closes else search.best("area", cycles, roomy=True)
 
 
-def _coming(graph: Graph, level: Level, most: int | None) -> Iterator[tuple[Traffic, ...]]:
+def _coming(graph: Graph, level: Level, allowed: Allowed) -> Iterator[tuple[Traffic, ...]]:
     """Give the ways in which inputs may come that are tried together, until some have room."""
-    if most is not None:
+    room = allowed.interval if level.aim == "cycles" and level.budget else min(allowed.cycles, allowed.interval)
+    most = None if room == NO_LIMIT else room
+    if most is not None and not (level.aim == "cycles" and level.budget):
         yield traffics(graph, most)
         return
-    yield traffics(graph, None, SPACINGS[:FASTEST] if level.aim == "cycles" else SPACINGS[-1:])
+    yield traffics(graph, most, SPACINGS[:FASTEST] if level.aim == "cycles" else SPACINGS[-1:])
     if level.aim == "cycles" and len(traffics(graph, None)) > 1:
-        yield traffics(graph, None, SPACINGS[FASTEST::FASTEST])
+        yield traffics(graph, most, SPACINGS[FASTEST::FASTEST])

@@ -205,3 +205,15 @@ def test_cones_behind_windows_keep_within_the_segment_that_surely_closes() -> No
     moves = Explorer(space, segment, 1000, 1000, arrivals).explored(beats_out=False).moves
     assert any(isinstance(choice, Unrolled) for move in moves for choice in move.way.choices)
     assert max(move.way.worst_ns for move in moves) <= segment.within_ns * (1 + 1e-9)
+
+
+def test_where_the_least_latency_is_wanted_pixels_come_as_fast_as_budget_and_rate_let_them() -> None:
+    graph = cnn(8, 8, 1, "io_stream")
+    asked = {"part": "LFE5U-85F", "clock": "50MHz"}
+    fastest = make_plan(graph, Request(**asked))
+    within = make_plan(graph, Request(**asked, budget="20us", objective="latency"))
+    frugal = make_plan(graph, Request(**asked, budget="20us"))
+    assert within.choices == fastest.choices
+    assert within.traffic == fastest.traffic
+    cycles = [timeline_of(graph, plan.choices, plan.traffic).latency for plan in (within, frugal)]
+    assert cycles[0] < cycles[1]
