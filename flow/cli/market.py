@@ -13,7 +13,7 @@ import click
 
 from flow.cli.given import first_given
 from flow.cli.group import DONE, MISSED
-from flow.cli.outputs import checked_output
+from flow.cli.outputs import checked_output, write_outputs
 from flow.errors import UserError
 
 if TYPE_CHECKING:
@@ -130,18 +130,13 @@ def compare_parts(asked: Asked, options: dict[str, Any]) -> None:
 
 
 def _write(market: Market, asked: Asked, kind: str | None) -> None:
-    from flow.files import write_whole
-
+    drawn = text = None
     if asked.picture is not None and kind is not None:
         from flow.report.market_picture import market_picture
 
-        # first: where there is nothing to draw, nothing is written at all
-        write_whole(asked.picture, market_picture(market, kind))
+        drawn = market_picture(market, kind)
     if asked.csv is not None:
         from flow.report.market import market_to_csv
 
         text = market_to_csv(market)
-        if asked.csv == "-":
-            click.echo(text, nl=False)
-        else:
-            write_whole(asked.csv, text.encode())
+    write_outputs(asked.csv, text, asked.picture, drawn)

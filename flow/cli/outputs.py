@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import click
+
 from flow.errors import UserError
 
 
@@ -29,3 +31,18 @@ def checked_output(option: str, name: str) -> Path:
     if not os.access(above, os.W_OK):
         raise UserError(f"{option} {name}: cannot write into {above}; write another file's name")
     return path
+
+
+def write_outputs(csv: Path | str | None, text: str | None, picture: Path | None, drawn: bytes | None) -> None:
+    """Write a table and a picture, each None where it is not asked for; csv: `-` is standard output.
+
+    Both are made before: where there is nothing to draw, nothing is written at all.
+    """
+    from flow.files import write_whole
+
+    if picture is not None and drawn is not None:
+        write_whole(picture, drawn)
+    if csv == "-":
+        click.echo(text, nl=False)
+    elif csv is not None and text is not None:
+        write_whole(Path(csv), text.encode())

@@ -11,7 +11,7 @@ import click
 
 from flow.cli.given import first_given
 from flow.cli.group import DONE, MISSED
-from flow.cli.outputs import checked_output
+from flow.cli.outputs import checked_output, write_outputs
 from flow.errors import UserError
 
 if TYPE_CHECKING:
@@ -92,17 +92,13 @@ def show_front(asked: AskedFront, options: dict[str, Any]) -> None:
 
 
 def _write(pareto: Pareto, asked: AskedFront, kind: str | None) -> None:
-    from flow.files import write_whole
-
+    drawn = text = None
     if asked.picture is not None and kind is not None:
         from flow.report.pareto_picture import pareto_picture
 
-        write_whole(asked.picture, pareto_picture(pareto, kind))
+        drawn = pareto_picture(pareto, kind)
     if asked.csv is not None:
         from flow.report.pareto import pareto_to_csv
 
         text = pareto_to_csv(pareto)
-        if asked.csv == "-":
-            click.echo(text, nl=False)
-        else:
-            write_whole(asked.csv, text.encode())
+    write_outputs(asked.csv, text, asked.picture, drawn)

@@ -8,7 +8,7 @@ from math import floor
 
 from flow.latency.budget import required_interval
 from flow.plan.footprint import NO_LIMIT
-from flow.plan.options import Space
+from flow.plan.options import Segment, Space
 from flow.plan.solve import Goal, round_up
 from flow.plan.traffic import branches
 
@@ -62,3 +62,12 @@ def addition_ns(space: Space) -> float:
 def step_ns_of(space: Space) -> float:
     """Return the operation by half of which a cut may miss its place: with windows, cones are cut each on its own."""
     return addition_ns(space) if branches(space.graph) else space.step_ns
+
+
+def segment_of(space: Space, within_ns: float, *, longest: float) -> Segment:
+    """Return the segment of a length; longest: of all that are tried.
+
+    An engine that takes longer than a shorter one has its place at a slower clock, or at the asked one, which it may
+    then miss.
+    """
+    return Segment.of(within_ns, step_ns_of(space), space.delays, strict=within_ns < longest)

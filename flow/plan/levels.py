@@ -14,7 +14,7 @@ from flow.engines.dataflow import Traffic
 from flow.graph.graph import Graph
 from flow.latency.budget import Verdict
 from flow.plan.candidate import Candidate
-from flow.plan.clocks import LENGTHS, LONGEST_NS, Allowed, segment_lengths, step_ns_of
+from flow.plan.clocks import LENGTHS, LONGEST_NS, Allowed, segment_lengths, segment_of
 from flow.plan.footprint import NO_LIMIT
 from flow.plan.optimum import Best, Optimum, with_clocks
 from flow.plan.options import Segment, Space
@@ -104,9 +104,7 @@ def _at(space: Space, goal: Goal, level: Level, free: Sequence[float], known_ns:
         cycles = allowed.cycles
         if least_ns < float("inf"):  # a slower clock needs fewer cycles to be as good
             cycles = min(cycles, floor(least_ns / period_ns * ROUNDING))
-        # what takes longer has its place at a slower clock, or with the asked one that it may not meet
-        strict = within_ns < lengths[-1][0]
-        segment = Segment.of(within_ns, step_ns_of(space), space.delays, strict=strict)
+        segment = segment_of(space, within_ns, longest=lengths[-1][0])
         best = _searched(space, level, segment, cycles, allowed)
         sure = level.closes and within_ns * space.delays.high <= period_ns * (1 + 1e-9)
         proofs.append((best.proof.in_ns(period_ns) if quickest else best.proof, sure))

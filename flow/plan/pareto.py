@@ -16,7 +16,7 @@ from flow.errors import Missed, UserError
 from flow.graph.graph import Graph
 from flow.latency.budget import Origin, Verdict, required_interval
 from flow.plan.candidate import Candidate
-from flow.plan.clocks import segment_lengths, step_ns_of, sure_period_ns
+from flow.plan.clocks import segment_lengths, segment_of, step_ns_of, sure_period_ns
 from flow.plan.descent import Descent, Explored
 from flow.plan.footprint import NO_LIMIT
 from flow.plan.optimum import EQUAL, Best, Built, with_clocks
@@ -111,9 +111,7 @@ def pareto(graph: Graph, request: Request, told: Told = lambda _: None) -> Front
     found = [Point(candidate) for candidate in _wholly_unrolled(space, target)]
     lengths = segment_lengths(space, target.goal)
     for within_ns, period_ns in lengths:
-        # what takes longer has its place at a slower clock
-        strict = target.goal.period_ns is None and within_ns < lengths[-1][0]
-        searches.search(Segment.of(within_ns, step_ns_of(space), space.delays, strict=strict), period_ns, found)
+        searches.search(segment_of(space, within_ns, longest=lengths[-1][0]), period_ns, found)
         # as for the planner: logic is cut better where a network is unrolled as a whole
         found += [point for point in searches.points() if point.candidate.folds or point.tier == 0 or not whole]
     chosen = front_of(found)
