@@ -179,13 +179,10 @@ def _choices(graph: Graph, nodes: tuple[str, ...], part: Part, wish: int | None)
 
 
 class Options:
-    """Find folded choices with pipelines for one segment length.
+    """Find folded choices with pipelines for one segment length; those that stay longer only where all do."""
 
-    strict: leave out those whose segments stay longer, unless all do.
-    """
-
-    def __init__(self, space: Space, within_ns: float, *, strict: bool = False) -> None:
-        self.space, self.within_ns, self.strict = space, within_ns, strict
+    def __init__(self, space: Space, within_ns: float) -> None:
+        self.space, self.within_ns = space, within_ns
         self.known: dict[tuple[Lane, str, str, int], tuple[Folded, float]] = {}
         self.priced: dict[Folded, Option] = {}
 
@@ -201,8 +198,7 @@ class Options:
             for choice in chosen
             if choice.reuse_factor <= interval and _least_cycles(choice) <= cycles
         ]
-        if self.strict:
-            found = [option for option in found if option.worst_ns <= self.within_ns * (1 + 1e-9)] or found
+        found = [option for option in found if option.worst_ns <= self.within_ns * (1 + 1e-9)] or found
         return _undominated(found)
 
     def _pipelined(self, choice: Folded) -> Option:
@@ -223,7 +219,7 @@ class Options:
 @lru_cache(maxsize=16)
 def options_of(space: Space, within_ns: float) -> Options:
     """Return the options for segments of one length; a front asks for the same with one limit after another."""
-    return Options(space, within_ns, strict=True)
+    return Options(space, within_ns)
 
 
 def _least_cycles(choice: Folded) -> int:
